@@ -93,7 +93,8 @@ test.each(
   json.filter(({ route }) => named(route).startsWith('GET /api/widget/')).map(({ route }) => [named(route), route]),
 )('%s shows another user nothing of the owner', async (_, route) => {
   const url = `http://billfold.test${route.path}?session=`
-  const foreign = await send(opened, new Request(url + (await rig.strangerSession())))
+  const headers = await rig.deviceOf(rig.stranger)
+  const foreign = await send(opened, new Request(url + (await rig.strangerSession()), { headers }))
   expect([foreign.answer, foreign.text.includes(mark), foreign.text.includes('123.45')]).toEqual(['200', false, false])
 })
 
@@ -149,8 +150,7 @@ const others = [
 ]
 
 test.each(others.map((each) => [named(each.page), each] as const))('%s refuses', async (_, { page, where }) => {
-  const session = await rig.strangerSession()
-  const tested = pageCases({ ...page, has: methodsAt(where.app.pages, page.path) }, session, ...payments)
+  const tested = pageCases({ ...page, has: methodsAt(where.app.pages, page.path) }, ...payments)
   if (!tested) throw new Error(`No cases are defined for ${named(page)}: give it a kind in test/routes.`)
   await expectRefused(where, tested.cases)
   const answers = ['200', '303*', '400*', '404*', '422']

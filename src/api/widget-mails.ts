@@ -20,9 +20,9 @@ const output = z
 
 const example = {
   mails: [
-    { choice: 'receipts', isWanted: true },
+    { choice: 'receipts', isWanted: false },
     { choice: 'payments', isWanted: true },
-    { choice: 'sign-ins', isWanted: false },
+    { choice: 'sign-ins', isWanted: true },
   ],
 }
 
@@ -46,7 +46,7 @@ export function widgetMailRoutes(service: Service): Route[] {
       moreProof: { presence: 'to stop mails about sign-ins and first payments' },
       summary: 'Turn a kind of mail off or on',
       output,
-      example: { input: { choice: 'sign-ins', isWanted: false }, output: example },
+      example: { input: { choice: 'receipts', isWanted: false }, output: example },
       run: async (session, { choice, isWanted }, from) => {
         const unproved = !isWanted && isWarning(choice) ? refuseUnproved(session, 'presence') : undefined
         return unproved ?? toAnswer(await chooseOwnMail(service, session, { choice, isWanted, ...from }))

@@ -23,10 +23,14 @@ export function papersRoute(service: Service): Route {
     kind: z.enum(['receipt', 'statement', 'data'], 'must be receipt, statement or data'),
     sequence: sequence.optional().describe('For a receipt: the sequence of its transaction'),
     month: month.optional().describe('For a statement: a month of the time zone, such as 2026-01'),
-    lang: z.string('must be text').max(35, 'must be a language tag').optional().describe('The language of the page'),
+    lang: z
+      .string('must be a language tag')
+      .regex(/^[\w-]{1,35}$/, 'must be a language tag')
+      .optional()
+      .describe('The language of the page; one that the service does not have counts as none'),
     timeZone: z
-      .string('must be text')
-      .max(60, 'must be the name of a time zone')
+      .string('must be the name of a time zone')
+      .regex(/^[\w+/-]{1,60}$/, 'must be the name of a time zone')
       .optional()
       .describe('IANA name of the time zone in which the page shows times; UTC by default and for an unknown name'),
   })

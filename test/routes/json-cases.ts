@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { Route } from '../../src/api/route.ts'
 import { elsewhere, wrongMethods, type Case, type Rig } from './rig.ts'
-import type { Credentials } from '../service.ts'
+import type { Credentials, TestUser } from '../service.ts'
 
 const base = 'http://billfold.test'
 
@@ -36,12 +36,15 @@ function kindOf(route: Route): Kind | undefined {
   return open.has(route.path) ? 'open' : undefined
 }
 
+/** The cookie of a device; empty without one. */
+export type Device = Record<string, string>
+
 type Call = { readonly values: Values; readonly headers?: Record<string, string>; readonly body?: string }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** Undefined values are left out. A POST sends the fields of its query schema in the query and the others in the body. */
-function toRequest(route: Route, { values, headers = {}, body }: Call): Request {
+export function toRequest(route: Route, { values, headers = {}, body }: Call): Request {
   const isGet = route.method === 'GET'
   const inQuery = isGet ? Object.keys(values) : fieldsOf(route.query)
   const query = new URLSearchParams()
@@ -68,9 +71,9 @@ export async function jsonCases(rig: Rig, route: Route, sign: Signer, here: read
 }
 
 /** The documented example of the route, with the ids and secrets of this test. */
-async function goodValues(rig: Rig, route: Route): Promise<Values> {
+export async function goodValues(rig: Rig, route: Route, owner?: TestUser): Promise<Values> {
   const fields = [...fieldsOf(route.input), ...fieldsOf(route.query)]
-  const user = await rig.newUser()
+  const user = owner ?? (await rig.newUser())
   const mine: Values = {
     ...rig.app,
     serviceUserId: user.serviceUserId,
@@ -78,6 +81,8 @@ async function goodValues(rig: Rig, route: Route): Promise<Values> {
     linkCode: fields.includes('linkCode') ? await rig.newLinkCode() : undefined,
     referenceId: `routes ${route.path}`,
     email: 'unknown@example.com',
+    sequence: fields.includes('sequence') ? await rig.newEntry(user) : undefined,
+    deviceId: fields.includes('deviceId') ? await rig.newDeviceId(user) : undefined,
   }
   const own = Object.entries(mine).filter(([name]) => fields.includes(name))
   const amount = fields.includes('amount') && { amount: route.path.endsWith('/debit') ? 0.01 : 10 }
@@ -90,7 +95,7 @@ const nul = 'a\u0000b'
 const unpairedSurrogate = 'a\ud800b'
 
 /** Malformed bodies and queries, for every kind of caller. */
-function shapeCases(route: Route, values: Values): Case[] {
+function shapeCases(route: Route, values: Values, device: Device = {}): Case[] {
   const inQuery = route.method === 'GET' ? fieldsOf(route.input) : fieldsOf(route.query)
   const fields = [...new Set([...fieldsOf(route.input), ...inQuery])]
   const cases: Case[] = []
@@ -102,12 +107,12 @@ function shapeCases(route: Route, values: Values): Case[] {
     ] as const)
       cases.push({
         name: `${what} in ${name}`,
-        request: toRequest(route, { values: { ...values, [name]: value } }),
+        request: toRequest(route, { values: { ...values, [name]: value }, headers: device }),
         answers: ['400*', '401*', '404*', ...isLetIn],
       })
     cases.push({
       name: `${name} twice`,
-      request: twice(route, values, name, inQuery),
+      request: twice(route, values, name, inQuery, device),
       answers: ['400 INVALID_REQUEST'],
     })
   }
@@ -122,7 +127,7 @@ function shapeCases(route: Route, values: Values): Case[] {
   ])
     cases.push({
       name: `the content type ${type}`,
-      request: toRequest(route, { values, headers: { 'content-type': type } }),
+      request: toRequest(route, { values, headers: { ...device, 'content-type': type } }),
       answers: ['415 UNSUPPORTED_MEDIA_TYPE'],
     })
   for (const [what, body, answer] of [
@@ -135,22 +140,23 @@ function shapeCases(route: Route, values: Values): Case[] {
     ['a list', `[${rest}]`, '400 INVALID_REQUEST'],
     ['no body', '', '400 INVALID_REQUEST'],
   ] as const)
-    cases.push({ name: what, request: toRequest(route, { values, body }), answers: [answer] })
+    cases.push({ name: what, request: toRequest(route, { values, body, headers: device }), answers: [answer] })
   return cases
 }
 
-function twice(route: Route, values: Values, name: string, inQuery: readonly string[]): Request {
+function twice(route: Route, values: Values, name: string, inQuery: readonly string[], headers: Device): Request {
   const value = values[name] ?? 'x'
-  const request = toRequest(route, { values: { ...values, [name]: value } })
+  const request = toRequest(route, { values: { ...values, [name]: value }, headers })
   if (inQuery.includes(name)) {
     const url = `${request.url}&${name}=${encodeURIComponent(textOf(value))}`
-    return route.method === 'GET' ? new Request(url) : new Request(url, request)
+    return route.method === 'GET' ? new Request(url, { headers }) : new Request(url, request)
   }
   const rest = Object.fromEntries(
     Object.entries({ ...values, [name]: value }).filter(([key]) => !inQuery.includes(key)),
   )
   return toRequest(route, {
     values,
+    headers,
     body: `{${JSON.stringify(name)}:${JSON.stringify(value)},${JSON.stringify(rest).slice(1)}`,
   })
 }
@@ -220,17 +226,19 @@ function halfScoped({ method }: Route, { apps }: Rig): Credentials {
   return method === 'GET' ? apps.writeOnly : apps.readOnly
 }
 
-const crossSite = (route: Route, values: Values): Case[] =>
+const crossSite = (route: Route, values: Values, device: Device = {}): Case[] =>
   elsewhere.map((from) => ({
     name: `from another site, ${JSON.stringify(from)}`,
-    request: toRequest(route, { values, headers: from }),
+    request: toRequest(route, { values, headers: { ...device, ...from } }),
     answers: ['403 CROSS_SITE_REFUSED'],
   }))
 
 async function sessionCases(rig: Rig, route: Route): Promise<JsonCases> {
-  const values = await goodValues(rig, route)
+  const user = await rig.newUser()
+  const values = await goodValues(rig, route, user)
+  const device = await rig.deviceOf(user)
   const owned = { ...values, session: await rig.sessionOf(rig.owner.serviceUserId) }
-  const withSession = (session: unknown) => toRequest(route, { values: { ...values, session } })
+  const withSession = (session: unknown) => toRequest(route, { values: { ...values, session }, headers: device })
   const { expired, ...ended } = rig.endedSessions
   const invalid = Object.entries({
     'no session': undefined,
@@ -249,11 +257,11 @@ async function sessionCases(rig: Rig, route: Route): Promise<JsonCases> {
       ...invalid,
       { name: 'an expired session', request: withSession(expired), answers: ['401 SESSION_EXPIRED'] },
       { name: 'the session in headers', request: elsewhereGiven, answers: ['401 INVALID_SESSION'] },
-      ...crossSite(route, owned),
-      ...shapeCases(route, values),
+      ...crossSite(route, owned, await rig.deviceOf(rig.owner)),
+      ...shapeCases(route, values, device),
     ],
     good: {
-      request: toRequest(route, { values }),
+      request: toRequest(route, { values, headers: device }),
       // The test user has no password and received no code: the service checks both after all other checks.
       answers: ['200', '202', '400 INVALID_CODE', '401 INVALID_CREDENTIALS', '404 PAYMENT_INTENT_NOT_FOUND'],
     },

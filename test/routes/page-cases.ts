@@ -27,16 +27,10 @@ export type Payment = { readonly id: string; readonly secret: string }
 type Endpoint = { readonly method: string; readonly path: string; readonly has: readonly string[] }
 
 /** Undefined for a new page that has no cases yet. */
-export function pageCases(
-  endpoint: Endpoint,
-  session: string,
-  payment: Payment,
-  other: Payment,
-): PageCases | undefined {
+export function pageCases(endpoint: Endpoint, payment: Payment, other: Payment): PageCases | undefined {
   const { method, path } = endpoint
   if (method === 'GET' && open[path] !== undefined) return openCases(endpoint, open[path])
   if (path === '/mails/stop') return stopCases(endpoint)
-  if (path === '/widget/papers') return papersCases(endpoint, session)
   if (path === '/admin/*') return { cases: [], good: new Request(`${base}/admin/nowhere`) }
   if (/^\/sandbox\/(card|challenge)\/:id$/.test(path)) return payerCases(endpoint, payment, other)
   if (path === '/sandbox/confirm') return confirmCases(endpoint, payment, other)
@@ -71,31 +65,6 @@ const formType = { 'content-type': 'application/x-www-form-urlencoded' }
 
 function post(path: string, body: string, headers: Record<string, string> = formType): Request {
   return new Request(base + path, { method: 'POST', headers, body })
-}
-
-/** Only a live session gets a link, and only to a document that can exist. */
-function papersCases({ path, has }: Endpoint, session: string): PageCases {
-  const asked = { session, kind: 'receipt', sequence: '1', lang: 'en', timeZone: 'UTC' }
-  const request = (changes: object, headers?: Record<string, string>, more = '') =>
-    post(path, `${new URLSearchParams({ ...asked, ...changes })}${more}`, headers)
-  const none = 'ws_00000000-0000-4000-8000-000000000000'
-  const cases: Case[] = [
-    ...wrongMethods(base + path, has),
-    ...['', 'x', none, 'a\u0000b'].map((wrong) => ({
-      name: `the session ${wrong}`,
-      request: request({ session: wrong }),
-      answers: ['401'],
-    })),
-    ...[
-      { kind: 'x' },
-      { kind: '' },
-      { sequence: '0' },
-      { sequence: '1e3' },
-      { kind: 'statement', month: '2026-13' },
-    ].map((wrong) => ({ name: JSON.stringify(wrong), request: request(wrong), answers: ['400'] })),
-    ...shapeCases((headers, more) => request({}, headers, more)),
-  ]
-  return { cases, good: request({ timeZone: 'Mars/Olympus', lang: 'xx' }) }
 }
 
 /** Only a caller with the secret of the payment may see it and pay it. */

@@ -3,8 +3,10 @@ import { setAppActive, rotateSecret, revokeSecret } from '../../src/actions/apps
 import { createSession, revokeSession, checkSession } from '../../src/actions/people/open-session.ts'
 import { connectApp } from '../../src/actions/people/manage-links.ts'
 import { updateLinkDisconnected } from '../../src/store/links.ts'
+import { listDevices } from '../../src/store/people/devices.ts'
 import { newClient } from '../client.ts'
 import { eventually } from '../eventually.ts'
+import { deviceOf } from '../devices.ts'
 import { linkUser, newApp, newUser, operator, type Credentials, type TestService, type TestUser } from '../service.ts'
 import { letPass } from '../time.ts'
 
@@ -73,11 +75,27 @@ export async function openRig(opened: TestService) {
     endedSessions: { expired: expiredSession, revoked: revokedSession, disconnectedSession, inactiveSession },
     /** Linked to the other app only. */
     foreignUser: await newUser(service, other),
+    stranger,
     strangerSession: () => sessionFor(app, stranger.serviceUserId),
     newUser: (): Promise<TestUser> => newUser(service, app),
     /** The serviceUserId of the owner in another app. */
     linkedTo: (who: Credentials) => linkUser(service, who, owner.userId),
     sessionOf: (serviceUserId: string) => sessionFor(app, serviceUserId),
+    /** Returns the sequence of a new entry of the app. */
+    newEntry: async ({ serviceUserId }: TestUser): Promise<number> => {
+      const client = newClient(opened.app.fetch, app)
+      await client.credit(serviceUserId, 1)
+      const [newest] = (await client.wallet(serviceUserId)).body['transactions'] as { sequence: number }[]
+      return newest!.sequence
+    },
+    newDeviceId: async ({ userId }: TestUser): Promise<string> => {
+      await deviceOf(service, { userId, clientId: app.clientId })
+      return (await listDevices(pool, userId))[0]!.id
+    },
+    /** A browser where the user signed in, with the password just now or long ago. */
+    deviceOf: async ({ userId }: TestUser, { hasPassword = true } = {}): Promise<Record<string, string>> => ({
+      cookie: (await deviceOf(service, { userId, clientId: app.clientId }, { hasPassword })).cookie,
+    }),
     newLinkCode: async () => (await connectApp(pool, await find(app), owner.userId, '10.0.0.1'))!.linkCode,
   }
 }
@@ -95,6 +113,9 @@ const precious = [
   'topups',
   'topup_movements',
   'sandbox_payments',
+  'devices',
+  'mail_settings',
+  'paper_links',
   'operators',
   'operator_invites',
   'operator_grants',

@@ -7,9 +7,10 @@ import { isServiceOwn } from '../../store/outcomes.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import type { ActivityEntry } from '../money/read-activity.ts'
 
-export type UserProof = 'session' | 'person' | 'presence'
+/** From the least to the most. */
+export const userProofs = ['session', 'person', 'presence'] as const
 
-const ladder: readonly UserProof[] = ['session', 'person', 'presence']
+export type UserProof = (typeof userProofs)[number]
 
 export function proofOf({ deviceId, presenceUntil }: Session): UserProof {
   if (deviceId === null) return 'session'
@@ -17,7 +18,7 @@ export function proofOf({ deviceId, presenceUntil }: Session): UserProof {
 }
 
 export function hasProof(session: Session, needed: UserProof): boolean {
-  return ladder.indexOf(proofOf(session)) >= ladder.indexOf(needed)
+  return userProofs.indexOf(proofOf(session)) >= userProofs.indexOf(needed)
 }
 
 /** A session alone sees the entries of its own app and of the service. */
