@@ -1,16 +1,23 @@
 /** One suite over every field of the widget's routes: a 4xx that names the field, and never a fault. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { openIdentityRig, password, type IdentityRig } from './identity-rig.ts'
+import { deviceOf } from './devices.ts'
+import { newPage, type Page } from './page.ts'
 import { newUser } from './service.ts'
 
 setDefaultTimeout(180_000)
 
 let rig: IdentityRig
 let serviceUserId: string
+/** A page on a device of the user. */
+let own: Page
 
 beforeAll(async () => {
   rig = await openIdentityRig()
-  serviceUserId = (await newUser(rig.opened.service, rig.credentials)).serviceUserId
+  const user = await newUser(rig.opened.service, rig.credentials)
+  serviceUserId = user.serviceUserId
+  const { cookie } = await deviceOf(rig.opened.service, { userId: user.userId, clientId: rig.credentials.clientId })
+  own = newPage(rig.opened.app.fetch, undefined, { cookie })
 })
 afterAll(async () => {
   expect(rig.opened.logged.filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([])
@@ -102,6 +109,8 @@ const changes: Record<string, Record<string, unknown>> = {
   'email/confirm': { email, ...oldAndNew },
   'sign-out': { clientId: 'app_none' },
   delete: { password },
+  prove: { password },
+  'sign-out-device': { deviceId: crypto.randomUUID() },
 }
 
 const badOf: Record<string, unknown[]> = {
@@ -109,13 +118,14 @@ const badOf: Record<string, unknown[]> = {
   language: [...badLabels, 'xx', 'DE', 'de-DE', '__proto__'],
   newPassword: badValues['password']!,
   oldCode: badValues['code']!,
+  deviceId: [...badLabels, 'x', crypto.randomUUID().toUpperCase()],
   newCode: badValues['code']!,
 }
 
 test.each(Object.entries(changes))('the account’s %s refuses every bad field and names it', async (change, good) => {
   const { body } = await rig.client.post('/api/widget/session', { ...rig.credentials, serviceUserId })
   const send = (values: object) =>
-    rig.page.post(`/api/widget/account/${change}?session=${String(body['sessionToken'])}`, values)
+    own.post(`/api/widget/account/${change}?session=${String(body['sessionToken'])}`, values)
   for (const field of Object.keys(good))
     for (const value of badOf[field]!) {
       const reply = await send({ ...good, [field]: value })
@@ -130,7 +140,7 @@ test('the history refuses a page that begins at nothing, and names it', async ()
   const { body } = await rig.client.post('/api/widget/session', { ...rig.credentials, serviceUserId })
   for (const before of ['', 'x', huge, nul, loneSurrogate, crypto.randomUUID().toUpperCase()]) {
     const query = new URLSearchParams({ session: String(body['sessionToken']), before })
-    const reply = await rig.page.get(`/api/widget/account/history?${query}`)
+    const reply = await own.get(`/api/widget/account/history?${query}`)
     expect([before, reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([before, 400, ['before']])
   }
 })

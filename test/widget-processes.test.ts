@@ -5,6 +5,7 @@ import { connectApp } from '../src/actions/people/manage-links.ts'
 import { findApp } from '../src/store/apps.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient } from './client.ts'
+import { cookieOf, deviceOf } from './devices.ts'
 import { eventually, expectWithin } from './eventually.ts'
 import { lockWaitsSql } from './lock-waits.ts'
 import { newEmail, newPage, readEvents } from './page.ts'
@@ -60,10 +61,9 @@ const watch = async (i: number, session: string) =>
 test('a link to a receipt is handed out by one process and opens on one of two, once', async () => {
   await client(0).credit(user.serviceUserId, 5)
   const session = await newSession(0)
-  const body = new URLSearchParams({ session, kind: 'receipt', sequence: '1', lang: 'en', timeZone: 'UTC' })
   for (let round = 0; round < 5; round++) {
-    const ordered = await fetch(`${processes[0]!.url}/widget/papers`, { method: 'POST', body, redirect: 'manual' })
-    const path = ordered.headers.get('location')!
+    const ordered = await page(0).post(`/api/widget/papers?session=${session}`, { kind: 'receipt', sequence: 1 })
+    const path = String(ordered.body['path'])
     const opened = await Promise.all([0, 1, 1, 0].map((i) => fetch(processes[i]!.url + path)))
     expect(opened.map(({ status }) => String(status)).sort()).toEqual(['200', '404', '404', '404'])
   }
@@ -152,6 +152,53 @@ async function newMember(): Promise<TestUser & { readonly email: string }> {
   return { userId: created!.userId, serviceUserId: created!.serviceUserId!, email }
 }
 
+/** On a device of the member. */
+async function pageOf(i: number, { userId }: TestUser) {
+  const { cookie } = await deviceOf(opened.service, { userId, clientId: credentials.clientId })
+  return newPage(processes[i]!.send, processes[i]!.url, { cookie })
+}
+
+test('a device that one process ends is unknown to the other at once, and so are the links to papers that hang on it', async () => {
+  const member = await newMember()
+  const { clientId } = credentials
+  const logged = await page(0).auth('login', { clientId, email: member.email, password })
+  const headers = cookieOf(logged.headers)
+  const [one, two] = [
+    newPage(processes[0]!.send, processes[0]!.url, headers),
+    newPage(processes[1]!.send, processes[1]!.url, headers),
+  ]
+  const session = await newSession(1, member)
+  for (const own of [one, two]) expect((await own.wallet(session)).body['proof']).toBe('presence')
+  const ordered = await two.post(`/api/widget/papers?session=${session}`, { kind: 'data' })
+  expect((await one.post(`/api/widget/account/sign-out-everywhere?session=${session}`, {})).status).toBe(200)
+  expect((await fetch(processes[1]!.url + String(ordered.body['path']))).status).toBe(404)
+  await page(0).auth('login', { clientId, email: member.email, password })
+  expect((await two.wallet(await newSession(1, member))).body['proof']).toBe('session')
+})
+
+test('a sign-in and a sign-out everywhere at once on two processes leave the device with the later one', async () => {
+  for (let round = 0; round < 5; round++) {
+    const member = await newMember()
+    const who = { clientId: credentials.clientId, email: member.email, password }
+    const first = cookieOf((await page(0).auth('login', who)).headers)
+    const session = await newSession(0, member)
+    const own = newPage(processes[0]!.send, processes[0]!.url, first)
+    const [signedIn] = await Promise.all([
+      page(1).auth('login', who),
+      own.post(`/api/widget/account/sign-out-everywhere?session=${session}`, {}),
+    ])
+    expect(signedIn.status).toBe(200)
+    const { rows } = await opened.service.db.pool.query<{ signed_out: boolean; live: number }>(
+      `select l.signed_out_at is not null as signed_out,
+         (select count(*)::int from devices where user_id = l.user_id and revoked_at is null) as live
+       from links l where l.id = $1`,
+      [member.serviceUserId],
+    )
+    // A device is live where the link is signed in, and nowhere else.
+    expect(rows[0]).toEqual(rows[0]!.signed_out ? { signed_out: true, live: 0 } : { signed_out: false, live: 1 })
+  }
+})
+
 test('credits that race the deletion of their user keep the account or are refused: never is there money without an owner', async () => {
   const ends = new Set<string>()
   for (let round = 0; round < 8; round++) {
@@ -162,7 +209,7 @@ test('credits that race the deletion of their user keep the account or are refus
       await Bun.sleep(i * round)
       return (await client(1).credit(member.serviceUserId, 1)).status
     })
-    const deletion = page(0).post(`/api/widget/account/delete?session=${session}`, { password })
+    const deletion = (await pageOf(0, member)).post(`/api/widget/account/delete?session=${session}`, { password })
     const statuses = await Promise.all(credits)
     const { status, body } = await deletion
     const { rows } = await opened.service.db.pool.query<{ balance: bigint; frozen_for: string | null }>(
@@ -194,12 +241,13 @@ test('a credit that waits for the wallet while its user is deleted finds no user
 async function creditAndDelete(): Promise<number[]> {
   const member = await newMember()
   const session = await newSession(0, member)
+  const own = await pageOf(0, member)
   const holder = await opened.service.db.pool.connect()
   try {
     await holder.query('begin')
     await holder.query('set local idle_in_transaction_session_timeout = 0')
     await holder.query('select 1 from wallets where id = $1 for update', [member.userId])
-    const deletion = page(0).post(`/api/widget/account/delete?session=${session}`, { password })
+    const deletion = own.post(`/api/widget/account/delete?session=${session}`, { password })
     await waitForLock(1, deletion)
     const credit = client(1).credit(member.serviceUserId, 1)
     await waitForLock(2, Promise.race([deletion, credit]))
@@ -227,8 +275,9 @@ test('signing in while the account is deleted gives a link or is refused, and no
     const member = await newMember()
     const session = await newSession(0, member)
     const who = { clientId: credentials.clientId, email: member.email, password }
+    const own = await pageOf(0, member)
     const [deletion, ...logIns] = await Promise.all([
-      page(0).post(`/api/widget/account/delete?session=${session}`, { password }),
+      own.post(`/api/widget/account/delete?session=${session}`, { password }),
       ...Array.from({ length: 3 }, () => page(1).auth('login', who)),
     ])
     expect(deletion.status).toBe(200)

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { refundTopup } from '../../src/actions/topups/refund-topup.ts'
 import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
+import { deviceOf } from '../devices.ts'
 import { newEmail } from '../page.ts'
 import { operator } from '../service.ts'
 import { openBench, type Bench } from './rig.ts'
@@ -26,9 +27,9 @@ async function newMember() {
   return {
     ...payer,
     remove: async () => {
-      const { status, body } = await payer.page.post(`/api/widget/account/delete?session=${payer.session()}`, {
-        password,
-      })
+      const path = `/api/widget/account/delete?session=${payer.session()}`
+      const { cookie } = await deviceOf(bench.service, { userId: created.userId, clientId })
+      const { status, body } = await payer.page.call('POST', path, JSON.stringify({ password }), { cookie })
       return status === 200 ? 'deleted' : String(body['reason'] ?? body['code'])
     },
     wallet: async () =>
