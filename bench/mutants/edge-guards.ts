@@ -176,18 +176,52 @@ export const edgeGuards: readonly Guarded[] = [
   {
     area: 'requests',
     file: 'src/api/widget-call.ts',
-    tests: ['src/api/widget.test.ts', 'src/api/widget-auth-safety.test.ts', 'src/api/widget-auth.test.ts'],
+    tests: [
+      'src/api/widget.test.ts',
+      'src/api/widget-auth-safety.test.ts',
+      'src/api/widget-auth.test.ts',
+      'test/every-proof.test.ts',
+    ],
     mutants: [
-      [
-        `const { session, code } = await checkSession(service, query.values['session'])\n  if (code) return`,
-        `const { session, code } = await checkSession(service, query.values['session'])\n  if (code === 'INVALID_SESSION') return`,
-      ],
+      [`  if (code) return { refusal`, `  if (code === 'INVALID_SESSION') return { refusal`],
+      [`  if (unproved) return { refusal: unproved }\n`, ``],
       [`  if (query.spoiled)\n`, `  if (query.spoiled && query.spoiled.field === '')\n`],
       [`if (!app?.isActive)`, `if (!app)`],
       [
-        `export async function readSessionCall<T>(service: Service, call: Call, schema: z.ZodType<T>): Promise<SessionCall<T>> {\n  if (!isFromOwnPage`,
-        `export async function readSessionCall<T>(service: Service, call: Call, schema: z.ZodType<T>): Promise<SessionCall<T>> {\n  if (isFromOwnPage.length < 0 && !isFromOwnPage`,
+        `): Promise<SessionCall<T>> {\n  if (!isFromOwnPage`,
+        `): Promise<SessionCall<T>> {\n  if (isFromOwnPage.length < 0 && !isFromOwnPage`,
       ],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/actions/people/proofs.ts',
+    tests: ['test/every-proof.test.ts', 'test/app-alone.test.ts'],
+    mutants: [
+      [`if (deviceId === null) return 'session'`, `if (deviceId === null) return 'person'`],
+      [`return presenceUntil === null ? 'person' : 'presence'`, `return 'presence'`],
+      [`return transfer.counterAccount === counterAccountOfApp(session.clientId)`, `return true`],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/store/people/widget-sessions.ts',
+    tests: ['test/devices.test.ts', 'test/every-proof.test.ts'],
+    mutants: [
+      [`and d.user_id = s.user_id and d.revoked_at`, `and d.revoked_at`],
+      [`and d.revoked_at is null and d.expires_at > now()`, `and d.expires_at > now()`],
+      [`and d.revoked_at is null and d.expires_at > now()`, `and d.revoked_at is null`],
+      [`expires_at > now() - interval '15 minutes'`, `expires_at > now()`],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/store/paper-links.ts',
+    tests: ['test/devices.test.ts', 'src/widget/papers.test.ts'],
+    mutants: [
+      [`and s.revoked_at is null`, ``],
+      [`d.id = p.device_id and d.revoked_at is null and`, `d.id = p.device_id and`],
+      [`p.expires_at > now() and u.id`, `u.id`],
     ],
   },
   {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newClient } from '../../../test/client.ts'
+import { deviceOf } from '../../../test/devices.ts'
 import { newPage } from '../../../test/page.ts'
 import {
   linkUser,
@@ -435,7 +436,8 @@ describe('who sees it', () => {
     const label = { referenceType: 'CORRECTION', referenceId: newId(), amount: 1 }
     await client.post('/api/server/wallet/debit', { ...shop, serviceUserId: user.serviceUserId, ...label })
     const session = await client.post('/api/widget/session', { ...shop, serviceUserId: user.serviceUserId })
-    const page = newPage(opened.app.fetch)
+    const { cookie } = await deviceOf(opened.service, { userId: user.userId, clientId: shop.clientId })
+    const page = newPage(opened.app.fetch, undefined, { cookie })
     const activity = async (query = '') => {
       const { body } = await page.get(`/api/widget/activity?session=${String(session.body['sessionToken'])}${query}`)
       return (body['transactions'] as { app: object | null; referenceType: string }[]).map(
