@@ -7,7 +7,7 @@ import { languages } from './languages.ts'
 import { directionOf, fill, type Words } from './words.ts'
 
 const english = languages.get('en')!
-const files = ['account', 'activity', 'mail', 'paper', 'wallet'] as const satisfies (keyof Words)[]
+const files = ['account', 'activity', 'mail', 'paper', 'prove', 'topup', 'wallet'] as const satisfies (keyof Words)[]
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort()
 
 test('the list of languages is the list of folders', () => {
@@ -36,8 +36,8 @@ for (const [code, language] of languages) {
   })
 
   test(`${code} names a button as the button is labelled`, () => {
-    const { wallet, account } = language
-    expect(wallet.topupExpiredText).toContain(wallet.addMoney)
+    const { wallet, account, topup } = language
+    expect(topup.topupExpiredText).toContain(wallet.addMoney)
     expect(account.passwordForgotten).toContain(wallet.forgot)
   })
 
@@ -57,9 +57,10 @@ test('languages are listed by their own names, Latin script first', () => {
   expect(names).toEqual(names.toSorted((a, b) => a.localeCompare(b, 'en')))
 })
 
-test('no view that loads on demand has a key of the first view', () => {
+test('no view that loads on demand has a key of the first view, nor has the top-up page', () => {
   const first = new Set(Object.keys(english.wallet))
-  for (const view of laterViews) expect(Object.keys(english[view]).filter((key) => first.has(key))).toEqual([])
+  for (const view of [...laterViews, 'topup'] as const)
+    expect(Object.keys(english[view]).filter((key) => first.has(key))).toEqual([])
 })
 
 test.each([

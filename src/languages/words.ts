@@ -3,6 +3,8 @@ import type { words as account } from './en/account.ts'
 import type { words as activity } from './en/activity.ts'
 import type { words as mail } from './en/mail.ts'
 import type { words as paper } from './en/paper.ts'
+import type { words as prove } from './en/prove.ts'
+import type { words as topup } from './en/topup.ts'
 import type { words as wallet } from './en/wallet.ts'
 
 type Translated<English> = Readonly<Record<keyof English, string>>
@@ -10,13 +12,16 @@ type Translated<English> = Readonly<Record<keyof English, string>>
 /** One property per file in a language's folder. */
 export type Words = {
   readonly wallet: Translated<typeof wallet>
+  readonly topup: Translated<typeof topup>
   readonly account: Translated<typeof account>
   readonly activity: Translated<typeof activity>
   readonly paper: Translated<typeof paper>
+  readonly prove: Translated<typeof prove>
   readonly mail: Translated<typeof mail>
 }
 
 export type WordKey = keyof Words['wallet']
+export type TopupKey = WordKey | keyof Words['topup']
 
 /**
  * Replaces each name in braces with its value, isolated so that the value's writing direction does not reorder the sentence.

@@ -26,6 +26,7 @@ const scripts = {
   'topup.js': '../widget/client/topup-page.tsx',
   'account.js': '../widget/client/account/account.tsx',
   'activity.js': '../widget/client/activity/activity.tsx',
+  'prove.js': '../widget/client/prove.tsx',
   'paper.js': '../widget/client/paper-page.ts',
   'admin.js': '../admin/kit/enhance.ts',
 } as const

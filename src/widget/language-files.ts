@@ -10,8 +10,8 @@ const urlsByCode: ReadonlyMap<string, Urls> = new Map(
   [...languages].map(([code, language]) => [code, provide(language)]),
 )
 
-function provide({ code, dir, wallet, account, activity }: Language): Urls {
-  const laterWords = { account, activity }
+function provide({ code, dir, wallet, account, activity, prove }: Language): Urls {
+  const laterWords = { account, activity, prove }
   return {
     all: provideAsset(`language.${code}.json`, () => JSON.stringify({ lang: code, dir, words: wallet, laterWords })),
     later: new Map(

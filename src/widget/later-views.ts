@@ -9,10 +9,9 @@
  */
 import type { Words } from '../languages/words.ts'
 
-export const laterViews = ['account', 'activity'] as const satisfies (keyof Words)[]
+export const laterViews = ['account', 'activity', 'prove'] as const satisfies (keyof Words)[]
 
 export type LaterView = (typeof laterViews)[number]
-export type LaterWords = Pick<Words, LaterView>
 
 /** The addresses of a view's script and words. */
 export type LaterFiles = { readonly script: string; readonly words: string }

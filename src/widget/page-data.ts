@@ -10,7 +10,7 @@ export type PageData = {
   /** For users who have not chosen a language. */
   readonly browserLang: string
   readonly theme?: 'light' | 'dark' | undefined
-  /** The words of the first view; a view that loads on demand brings its own. */
+  /** The words of the wallet's first view, and on the top-up page its own too; a view that loads on demand brings its own. */
   readonly words: Words['wallet']
   readonly later: Readonly<Partial<Record<LaterView, LaterFiles>>>
   /** The address of each language's words, for a user who has chosen another language than the page's. */

@@ -130,7 +130,7 @@ describe('the pages', () => {
       'connect-src': "'self'",
       'frame-src': "'none'",
       'frame-ancestors': parents.join(' '),
-      'form-action': "'self'",
+      'form-action': "'none'",
       'base-uri': "'none'",
     })
     const again = await get(`/widget/wallet?clientId=${app.clientId}`)

@@ -76,11 +76,11 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     nonce,
   )
   // The HTML contains no session token and nothing else that is secret, so it may be compressed.
-  const own = page === 'topup' ? cardSources(service) : { formAction: "'self'" as const }
+  const cards = page === 'topup' ? cardSources(service) : {}
   // The wallet opens the top-up window, and the app's page may: both keep their handle, through which the window finds the wallet,
   // receives renewed sessions and reports the payment. Tried in Chromium: any other value on the top-up page ends that.
   const openerPolicy = page === 'topup' ? ('unsafe-none' as const) : ('same-origin-allow-popups' as const)
-  const policy = { nonce, frameAncestors: placement.parents, openerPolicy, ...own }
+  const policy = { nonce, frameAncestors: placement.parents, openerPolicy, ...cards }
   return compressedPageResponse(html, policy, c.req.header('accept-encoding') ?? '')
 }
 
@@ -105,7 +105,7 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
     dir: language.dir,
     browserLang,
     theme,
-    words: language.wallet,
+    words: page === 'topup' ? { ...language.wallet, ...language.topup } : language.wallet,
     later,
     ...(others && { languages: others }),
     clientId: app.clientId,

@@ -57,6 +57,15 @@ export const words: Words['account'] = {
   signOutAllAsk: 'Se déconnecter partout ?',
   signOutAllText:
     'Votre portefeuille se ferme dans chaque appli et chaque navigateur, ici aussi. Les applis restent connectées et peuvent encore prélever des paiements d’elles-mêmes.',
+  devices: 'Appareils',
+  devicesText:
+    'Les navigateurs où vous avez saisi votre mot de passe. Ils affichent tout votre portefeuille pendant 30 jours.',
+  thisDevice: 'Cet appareil',
+  deviceSince: 'Connecté {date} dans {app}',
+  endDevice: 'Déconnecter {browser}',
+  endDeviceAsk: 'Déconnecter {browser} ?',
+  endDeviceText: 'Il faudra votre mot de passe pour y afficher à nouveau tout votre portefeuille.',
+  deviceEnded: '{browser} est déconnecté.',
   history: 'Historique',
   historyText: 'Connexions et modifications de votre compte.',
   older: 'Afficher plus ancien',

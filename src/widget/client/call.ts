@@ -3,7 +3,12 @@ import type { AnyErrorCode, Transaction, WidgetWalletResponse } from '../../../s
 
 export type WalletApp = { readonly clientId: string; readonly name: string; readonly logo: string | null }
 
+/** What this browser has proved: that an app opened the wallet; that the user signed in here; that the user just gave the password. */
+export type Proof = 'session' | 'person' | 'presence'
+
+/** At the proof `session`, an entry of another app is private: it has no app, no description and no reference. */
 export type WidgetTransaction = Transaction & {
+  readonly isPrivate?: boolean
   /** The app that debited or credited the wallet; null for the service itself. */
   readonly app: WalletApp | null
   readonly receiptCode: string
@@ -27,6 +32,9 @@ export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
   readonly frozenReason?: 'operator' | 'debt'
   readonly expiresAt: string
   readonly serverTime: string
+  readonly proof: Proof
+  /** The end of the proof `presence`. */
+  readonly presenceUntil?: string
 }
 
 export type LinkedApp = {
@@ -56,8 +64,44 @@ type ErrorBody = { code?: unknown; fields?: Record<string, string>; declineCode?
 
 const timeoutMs = 15_000
 
+/**
+ * The token of a device whose browser keeps no cookie of this frame. Only this page has it, in memory: a reload needs the password
+ * again.
+ */
+let heldDevice: string | null = null
+
+export function holdDevice(token: string | null): void {
+  heldDevice = token
+}
+
+export type NeededProof = Exclude<Proof, 'session'>
+
+/** Asks the user for a proof. Resolves to the session to repeat the call with, or to null if the user declines. */
+type AskForProof = (needed: NeededProof) => Promise<string | null>
+
+let askForProof: AskForProof | undefined
+
+export function onProofNeeded(ask: AskForProof | undefined): void {
+  askForProof = ask
+}
+
+export function proofNeededFor(failure: Failure | undefined): NeededProof | undefined {
+  if (failure?.code === 'PERSON_REQUIRED') return 'person'
+  return failure?.code === 'PRESENCE_REQUIRED' ? 'presence' : undefined
+}
+
+type Call = typeof send
+
+/** Sends a request. If it lacks a proof, asks the user for it and sends the request once more. */
+export const call: Call = async (path, session, body, query) => {
+  const reply = await send<never>(path, session, body, query)
+  const needed = proofNeededFor(reply.failure)
+  const newSession = needed && askForProof ? await askForProof(needed) : null
+  return newSession === null ? reply : await send(path, newSession, body, query)
+}
+
 /** Sends a POST if there is a body, else a GET. `query` holds parameters besides the session. */
-export async function call<T>(
+export async function send<T>(
   path: string,
   session: string | null,
   body?: object,
@@ -66,12 +110,14 @@ export async function call<T>(
   const parameters = new URLSearchParams({ ...(session !== null && { session }), ...query })
   try {
     const response = await fetch(`/api/widget/${path}?${parameters}`, {
-      credentials: 'omit',
+      // With the cookie of this device.
+      credentials: 'same-origin',
       cache: 'no-store',
       signal: AbortSignal.timeout(timeoutMs),
       // The page's language may differ from the browser's; mails that this call triggers are written in it.
       headers: {
         'accept-language': document.documentElement.lang,
+        ...(heldDevice !== null && { 'billfold-device': heldDevice }),
         ...(body && { 'content-type': 'application/json' }),
       },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),

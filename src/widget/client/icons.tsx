@@ -19,6 +19,7 @@ const paths = {
   bell: 'M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 21h4',
   person: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 21c0-8 16-8 16 0',
   globe: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM3 12h18M12 3c4 4 4 14 0 18-4-4-4-14 0-18',
+  device: 'M5 5h14v10H5zM2 19h20',
   window: 'M14 4h6v6M20 4l-9 9M18 14v6H4V6h6',
 } as const
 

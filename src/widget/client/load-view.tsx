@@ -6,8 +6,9 @@ import type { View as Account } from './account/account.tsx'
 import type { View as Activity } from './activity/activity.tsx'
 import { PageContext, usePage } from './page-context.tsx'
 import { Notice, useIsMounted, ViewHead } from './parts.tsx'
+import type { View as Prove } from './prove.tsx'
 
-type Views = { readonly account: typeof Account; readonly activity: typeof Activity }
+type Views = { readonly account: typeof Account; readonly activity: typeof Activity; readonly prove: typeof Prove }
 type Loaded<Name extends LaterView> = { readonly View: Views[Name]; readonly words: Readonly<Record<string, string>> }
 
 type LoadViewProps<Name extends LaterView> = {

@@ -1,44 +1,93 @@
-/** Receipts and statements. They open in a separate window, because the sandboxed frame can neither print nor download. */
+/**
+ * Receipts, statements and the data file. They open in a separate window, because the sandboxed frame can neither print nor download.
+ * The window does not get this device's cookie, so the frame orders a link that works once.
+ */
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { proofNeededFor, send, type NeededProof } from './call.ts'
+import { useFailureText } from './failure-text.ts'
 import { monthName } from './format.ts'
 import { Icon } from './icons.tsx'
 import { usePage } from './page-context.tsx'
+import { useIsMounted } from './parts.tsx'
+import { useProofs } from './use-proof.ts'
 
 type PaperFormProps = {
-  token: () => string | null
-  fields: Readonly<Record<string, string>>
+  fields: Readonly<Record<string, string | number>>
+  /** The proof to ask for before the window opens, which would cover the prompt. */
+  needs: NeededProof | undefined
+  /** The text of the link that is shown if the browser blocks the window. */
+  label: string
   children: ComponentChildren
 }
 
-/**
- * A form, because popup blockers do not stop forms, and because a POST keeps the session out of addresses and logs. The session
- * is added on submit: by then it may have been renewed, and it is never in the DOM.
- */
-export function PaperForm({ token, fields, children }: PaperFormProps) {
-  const { lang } = usePage()
-  const form = useRef<HTMLFormElement>(null)
-  // In a layout effect, so that the form cannot be submitted before its session is added.
-  useLayoutEffect(() => {
-    const put = ({ formData }: FormDataEvent) => formData.set('session', token() ?? '')
-    form.current!.addEventListener('formdata', put)
-    return () => form.current?.removeEventListener('formdata', put)
-  }, [])
-  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+export function PaperForm({ fields, needs, label, children }: PaperFormProps) {
+  const { lang, say } = usePage()
+  const proofs = useProofs()
+  const failureText = useFailureText()
+  const isMounted = useIsMounted()
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const [link, setLink] = useState<string>()
+
+  /** Resolves to the proof that the server still asked for. */
+  async function order(chosen: Readonly<Record<string, string>>): Promise<NeededProof | undefined> {
+    // Within the click, which allows a window for a few seconds.
+    const paper = window.open('', '_blank')
+    if (paper) paper.opener = null
+    const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+    const reply = await send<{ path: string }>('papers', proofs.token(), { ...fields, ...chosen, lang, timeZone })
+    const { failure } = reply
+    if (!failure) {
+      if (paper) paper.location.replace(reply.body.path)
+      else if (isMounted()) setLink(reply.body.path)
+      return undefined
+    }
+    paper?.close()
+    const missing = proofNeededFor(failure)
+    if (isMounted() && !missing) setProblem(failureText(failure))
+    return missing
+  }
+
+  async function open(event: SubmitEvent): Promise<void> {
+    event.preventDefault()
+    if (isBusy) return
+    const chosen = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<string, string>
+    setProblem(undefined)
+    setLink(undefined)
+    setBusy(true)
+    if (!needs || proofs.has(needs) || (await proofs.ask(needs))) {
+      const missing = await order(chosen)
+      if (missing && (await proofs.ask(missing))) await order(chosen)
+    }
+    if (isMounted()) setBusy(false)
+  }
+
   return (
-    <form ref={form} class="papers" method="post" action="/widget/papers" target="_blank" rel="noopener">
-      {Object.entries({ ...fields, lang, timeZone }).map(([name, value]) => (
-        <input key={name} type="hidden" name={name} value={value} />
-      ))}
+    <form class="papers" onSubmit={(event) => void open(event)} aria-busy={isBusy}>
       {children}
+      <div role="alert">{problem && <p class="problem">{problem}</p>}</div>
+      <div role="status">
+        {link && (
+          <p class="notice info">
+            <Icon name="window" />
+            <span>
+              {say('noWindow')}{' '}
+              <a href={link} target="_blank" rel="noopener" onClick={() => setTimeout(() => setLink(undefined))}>
+                {label}
+              </a>
+            </span>
+          </p>
+        )}
+      </div>
     </form>
   )
 }
 
-export function ReceiptForm({ token, sequence }: { token: () => string | null; sequence: number }) {
+export function ReceiptForm({ sequence }: { sequence: number }) {
   const { say } = usePage<'activity'>()
   return (
-    <PaperForm token={token} fields={{ kind: 'receipt', sequence: String(sequence) }}>
+    <PaperForm fields={{ kind: 'receipt', sequence }} needs={undefined} label={say('receipt')}>
       <button type="submit" class="button quiet">
         <Icon name="receipt" />
         {say('receipt')}
@@ -47,15 +96,13 @@ export function ReceiptForm({ token, sequence }: { token: () => string | null; s
   )
 }
 
-type StatementFormProps = { token: () => string | null; firstAt: string; now: Date }
-
-export function StatementForm({ token, firstAt, now }: StatementFormProps) {
+export function StatementForm({ firstAt, now }: { firstAt: string; now: Date }) {
   const { lang, say } = usePage<'activity'>()
   return (
     <details class="card">
       <summary>{say('statements')}</summary>
       <p class="muted">{say('statementsText')}</p>
-      <PaperForm token={token} fields={{ kind: 'statement' }}>
+      <PaperForm fields={{ kind: 'statement' }} needs="person" label={say('openStatement')}>
         <label class="field">
           <span>{say('month')}</span>
           <select name="month">

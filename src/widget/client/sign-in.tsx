@@ -28,9 +28,9 @@ type Answer = {
 
 const slowAfterMs = 8000
 
-export function SignIn({ parent }: { parent: Parent | undefined }) {
+export function SignIn({ parent, first = 'login' }: { parent: Parent | undefined; first?: StepName | undefined }) {
   const { say, service, words } = usePage()
-  const [step, setStep] = useState<StepName>('login')
+  const [step, setStep] = useState<StepName>(first)
   const [email, setEmail] = useState('')
   const [handle, setHandle] = useState<string>()
   const [isDone, setDone] = useState(false)

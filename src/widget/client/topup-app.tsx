@@ -38,7 +38,7 @@ export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
 
 /** Only in a frame, which showed the wallet before; a window is closed instead. */
 function BackToWallet({ token }: { token: string | null }) {
-  const page = usePage()
+  const page = usePage<'topup'>()
   // Not in the first render, which must match the server's.
   const [isShown, setShown] = useState(false)
   useEffect(() => setShown(isFramed()), [])
@@ -68,7 +68,7 @@ function useSessionRequests(linkKey: string | undefined, kind: WalletState['kind
 type TopupProps = { visit: Visit; paymentIntentId: string | undefined; chosen: string | undefined }
 
 function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
-  const { topup, say } = usePage()
+  const { topup, say } = usePage<'topup'>()
   const { state } = visit
   const [order, setOrder] = useState<TopupCardProps['order'] | undefined>(
     paymentIntentId === undefined ? undefined : { paymentIntentId },
@@ -120,7 +120,7 @@ type TroubleProps = {
 
 /** Shown without a session. A frame requests one from the parent page; a window from the wallet that opened it, if that still exists. */
 function Trouble({ state, visit, hasOrder }: TroubleProps) {
-  const { say } = usePage()
+  const { say } = usePage<'topup'>()
   if (state.kind === 'failed')
     return (
       <Panel icon="cloud" title={say('noNetworkTitle')} text={say('notReached')}>
@@ -157,7 +157,7 @@ type AmountProps = {
 }
 
 function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
-  const { lang, say } = usePage()
+  const { lang, say } = usePage<'topup'>()
   const { currency, min, max } = offer
   const wanted = Math.max(owed, offer.need ?? 0)
   const presets = presetsFor(offer, wanted)
@@ -232,7 +232,7 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
 
 /** Explains the first amount, and why it differs from the missing amount. */
 function Wanted({ offer, owed, wanted }: { offer: TopupOffer; owed: number; wanted: number }) {
-  const { lang, say } = usePage()
+  const { lang, say } = usePage<'topup'>()
   const { currency, min, max, need, reason } = offer
   const money = (amount: number) => formatMoney(amount, currency, lang)
   if (wanted === 0) return null

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { laterViews } from '../later-views.ts'
 import type { PageData } from '../page-data.ts'
 import { Activity } from './activity/latest.tsx'
-import { call, type WidgetTransaction } from './call.ts'
+import { send, type WidgetTransaction } from './call.ts'
 import { formatMoney } from './format.ts'
 import { PageContext, pageFor, usePage } from './page-context.tsx'
 import { Hero, owedIn } from './hero.tsx'
@@ -15,9 +15,10 @@ import { SignIn } from './sign-in.tsx'
 import { Skeleton } from './skeleton.tsx'
 import type { Surroundings } from './start.ts'
 import { NeedText } from './topup/need.tsx'
-import { TopupOffer, useTopupOffer } from './topup/offer.tsx'
+import { TopupOffer, useTopupOffer, type TopupOfferState } from './topup/offer.tsx'
 import type { Need } from './topup/window.ts'
 import { useLanguage } from './use-language.ts'
+import { ProofContext, useProof, useProofs } from './use-proof.ts'
 import { useWalletSession, type Visit } from './use-wallet-session.ts'
 import type { WalletState } from './wallet-session.ts'
 
@@ -53,7 +54,7 @@ function View({ visit, parent, onLanguage }: ViewProps) {
     case 'open':
       return <Wallet key={visit.person} state={state} parent={parent!} visit={visit} onLanguage={onLanguage} />
     case 'signed-out':
-      return <SignIn parent={parent} />
+      return <SignIn parent={parent} first={state.step} />
     case 'expired':
       return (
         <WithTopBar>
@@ -122,59 +123,111 @@ type OpenState = Extract<WalletState, { kind: 'open' }>
 type WalletProps = { state: OpenState; parent: Parent; visit: Visit; onLanguage: OnLanguage }
 
 function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
-  const { words, say, lang } = usePage()
-  const { wallet, isOffline } = state
-  const need = useNeed(wallet.balance)
+  const { words, clientId } = usePage()
+  const { wallet } = state
   const [view, setView] = useOpened()
   const session = visit.session()
   const token = session.token()
+  const need = useNeed(wallet.balance)
   const offer = useTopupOffer(parent, token, need, `${visit.topupWindows} ${wallet.balance}`)
+  const proofs = useProof(wallet, state.clockSkewMs, session, () => setView(null))
   const isMounted = useIsMounted()
   usePreload(laterViews)
+
+  // The device was ended elsewhere: a view that needs it waits behind the prompt.
+  useEffect(() => {
+    if (view && needsPerson(view, clientId) && !proofs.has('person')) void proofs.ask('person')
+  }, [wallet.proof])
+
+  async function open(next: Opened): Promise<void> {
+    const isAllowed = proofs.has('person') || !needsPerson(next, clientId)
+    if (isAllowed || (await proofs.ask('person', next.name === 'account'))) setView(next)
+  }
 
   async function leave(): Promise<void> {
     const last = session.token()
     // A late answer for the previous user must not sign out the current one. Without a token the event stream has already reported the
     // end of the session: then the parent still needs to know that the user asked for it.
     if (!isMounted() && last !== null) return
+    // Sent before the session and the device are dropped: it ends both.
+    const ended = last !== null && send('logout', last, {})
     session.signOut()
     parent.post({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
-    if (last !== null) await call('logout', last, {})
+    await ended
   }
 
-  if (view?.name === 'account')
-    return (
-      <LoadView name="account" title={words.account} onBack={() => setView(null)}>
-        {(Account) => (
-          <Account
-            token={token}
-            skewMs={state.clockSkewMs}
-            currency={wallet.currency}
-            onBack={() => setView(null)}
-            onLeave={() => void leave()}
-            onChanged={() => session.refresh()}
-            onLanguage={onLanguage}
-          />
+  return (
+    <ProofContext.Provider value={proofs}>
+      <div class="shown" hidden={proofs.prompt !== null}>
+        {view === null ? (
+          <Home state={state} need={need} offer={offer} onOpen={(next) => void open(next)} />
+        ) : view.name === 'account' ? (
+          <LoadView name="account" title={words.account} onBack={() => setView(null)}>
+            {(Account) => (
+              <Account
+                token={token}
+                skewMs={state.clockSkewMs}
+                currency={wallet.currency}
+                onBack={() => setView(null)}
+                onLeave={() => void leave()}
+                onChanged={() => session.refresh()}
+                onLanguage={onLanguage}
+              />
+            )}
+          </LoadView>
+        ) : (
+          <LoadView name="activity" title={words.allActivity} onBack={() => setView(null)}>
+            {(View) => (
+              <View
+                token={visit.token}
+                version={wallet.transactions[0]?.sequence ?? 0}
+                skewMs={state.clockSkewMs}
+                entry={newestOf(view.entry, wallet.transactions)}
+                onBack={() => setView(null)}
+              />
+            )}
+          </LoadView>
         )}
-      </LoadView>
-    )
-  if (view?.name === 'activity') {
-    // The newest version of the entry, if it is among the last ten.
-    const entry = wallet.transactions.find(({ id }) => id === view.entry?.id) ?? view.entry
-    return (
-      <LoadView name="activity" title={words.allActivity} onBack={() => setView(null)}>
-        {(View) => (
-          <View
-            token={visit.token}
-            version={wallet.transactions[0]?.sequence ?? 0}
-            skewMs={state.clockSkewMs}
-            entry={entry}
-            onBack={() => setView(null)}
-          />
-        )}
-      </LoadView>
-    )
-  }
+      </div>
+      {proofs.prompt && (
+        <LoadView name="prove" title={words.signIn} onBack={() => proofs.prompt?.answer(false)}>
+          {(Prompt) => (
+            <Prompt
+              prompt={proofs.prompt!}
+              firstName={wallet.user.firstName}
+              token={proofs.token}
+              readProof={() => session.readProof()}
+              onForgot={() => session.signOut('forgot')}
+              onLeave={() => void leave()}
+            />
+          )}
+        </LoadView>
+      )}
+    </ProofContext.Provider>
+  )
+}
+
+/** Entries of other apps are shown only to the user: an app that opens a wallet does not see what other apps did in it. */
+function needsPerson({ name, entry }: Opened, clientId: string): boolean {
+  return name === 'account' || entry === undefined || (entry.app !== null && entry.app.clientId !== clientId)
+}
+
+/** The entry as the wallet has it now, if it is among the last ten and not private. */
+function newestOf(entry: WidgetTransaction | undefined, transactions: readonly WidgetTransaction[]) {
+  return transactions.find(({ id, isPrivate }) => id === entry?.id && !isPrivate) ?? entry
+}
+
+type HomeProps = {
+  state: OpenState
+  need: Need | undefined
+  offer: TopupOfferState
+  onOpen: (next: Opened) => void
+}
+
+function Home({ state, need, offer, onOpen }: HomeProps) {
+  const { words, say, lang } = usePage()
+  const { wallet, isOffline } = state
+  const proofs = useProofs()
   return (
     <>
       <TopBar>
@@ -183,7 +236,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
           id="open-account"
           class="avatar"
           title={words.account}
-          onClick={() => setView({ name: 'account', opener: 'open-account' })}
+          onClick={() => onOpen({ name: 'account', opener: 'open-account' })}
         >
           <span aria-hidden="true">{initials(wallet.user)}</span>
           <span class="visually-hidden">{words.account}</span>
@@ -215,8 +268,9 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
           waiting={wallet.waiting}
           currency={wallet.currency}
           skewMs={state.clockSkewMs}
-          onOpen={(entry) => setView({ name: 'activity', opener: `entry-${entry.sequence}`, entry })}
-          onAll={() => setView({ name: 'activity', opener: 'all-activity' })}
+          onOpen={(entry) => onOpen({ name: 'activity', opener: `entry-${entry.sequence}`, entry })}
+          onAll={() => onOpen({ name: 'activity', opener: 'all-activity' })}
+          onSignIn={proofs.has('person') ? undefined : () => void proofs.ask('person')}
         />
       </div>
     </>
@@ -234,10 +288,12 @@ function useNeed(balance: number): Need | undefined {
 }
 
 /** The open view and the id of the element that opened it. */
-type Opened = { readonly opener: string } & (
-  | { readonly name: 'account' }
-  | { readonly name: 'activity'; readonly entry?: WidgetTransaction }
-)
+type Opened = {
+  readonly name: 'account' | 'activity'
+  readonly opener: string
+  /** The entry of which the activity shows the details. */
+  readonly entry?: WidgetTransaction
+}
 
 /** When the view closes, the focus returns to the element that opened it. */
 function useOpened() {

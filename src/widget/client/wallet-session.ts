@@ -1,10 +1,11 @@
 /** A session from its token to its end: the state that the page shows and the messages to the parent. It does not touch the DOM. */
 import type { AnyErrorCode } from '../../../sdk/contract.ts'
-import { call, type Failure, type WidgetWallet } from './call.ts'
+import { call, holdDevice, type Failure, type Proof, type WidgetWallet } from './call.ts'
 import { backoffMs, openLive, type LiveChange } from './live.ts'
 import { storeSession, type FirstSession } from './session-in-history.ts'
 import type { PageData } from '../page-data.ts'
 import type { Parent } from './parent.ts'
+import type { StepName } from './sign-in-steps.ts'
 import { listenForTopupWindows } from './topup/window.ts'
 
 export type WalletState =
@@ -15,7 +16,7 @@ export type WalletState =
   /** The session was revoked, for example by a logout or by disconnecting the app: the user must sign in again. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly code: AnyErrorCode }
-  | { readonly kind: 'signed-out' }
+  | { readonly kind: 'signed-out'; readonly step?: StepName }
 
 export type WalletSession = {
   readonly token: () => string | null
@@ -23,11 +24,13 @@ export type WalletSession = {
   retry(): void
   /** Reads the wallet, after the names or the language have changed. */
   refresh(): void
+  /** Reads the wallet and resolves to its proof; to undefined if it could not be read. */
+  readProof(): Promise<Proof | undefined>
   /** Reads the wallet after a payment on this page and reports the amount to the parent. */
   reportPaid(amount: number): void
   askForRenewal(): void
-  /** Drops the session in this page: the user has logged out or must sign in again. */
-  signOut(): void
+  /** Drops the session in this page: the user has logged out or must sign in again, at the given step. */
+  signOut(step?: StepName): void
   close(): void
 }
 
@@ -57,8 +60,8 @@ export function openWalletSession(
   let known: WidgetWallet | null = null
   let warnedFor: string | null = null
   let expiresAtMs = Number.POSITIVE_INFINITY
-  let isRefreshing = false
-  let mustRefresh = false
+  let reading: Promise<void> | null = null
+  let nextReading: Promise<void> | null = null
   let renewal: string | null = null
   /** The amount paid on this page that is not reported to the parent yet. */
   let paid: number | null = null
@@ -83,22 +86,26 @@ export function openWalletSession(
     expiresAtMs = Number.POSITIVE_INFINITY
   }
 
-  /** Reads the wallet with the current session. A call during a read triggers one more read after it. */
-  async function refresh(): Promise<void> {
-    if (isRefreshing) {
-      mustRefresh = true
-      return
+  /** Reads the wallet with the current session. Calls during a read share one more read after it. */
+  function refresh(): Promise<void> {
+    if (reading !== null) {
+      nextReading ??= reading.then(() => {
+        nextReading = null
+        return refresh()
+      })
+      return nextReading
     }
+    reading = read().finally(() => (reading = null))
+    return reading
+  }
+
+  async function read(): Promise<void> {
     const mine = token
     if (mine === null) return
-    isRefreshing = true
-    mustRefresh = false
     const reply = await call<WidgetWallet>('wallet', mine)
-    isRefreshing = false
     if (mine !== token) return
     if (reply.failure) fail(reply.failure)
     else take(mine, reply.body)
-    if (mustRefresh) void refresh()
   }
 
   function take(newToken: string, wallet: WidgetWallet): void {
@@ -108,6 +115,7 @@ export function openWalletSession(
       known = null
       paid = null
       topupWindows.clear()
+      holdDevice(null)
       on.anotherPerson()
     }
     for (const topup of topupWindows) sendSession(topup)
@@ -268,17 +276,22 @@ export function openWalletSession(
     token: () => token,
     retry,
     refresh: () => void refresh(),
+    readProof: async () => {
+      await refresh()
+      return state.kind === 'open' && !state.isOffline ? state.wallet.proof : undefined
+    },
     reportPaid: (amount) => {
       paid = amount
       void refresh()
     },
     askForRenewal,
-    signOut: () => {
+    signOut: (step) => {
       stop()
       token = null
       known = null
       topupWindows.clear()
-      changeState({ kind: 'signed-out' })
+      holdDevice(null)
+      changeState({ kind: 'signed-out', ...(step && { step }) })
     },
     close: () => {
       stop()

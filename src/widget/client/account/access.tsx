@@ -1,35 +1,29 @@
 /** Where the user is signed in, and the history of the account. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { call } from '../call.ts'
+import { call, type Failure } from '../call.ts'
 import { exactTime } from '../format.ts'
 import { Icon, type IconName } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
 import { useIsMounted } from '../parts.tsx'
 import type { PartProps } from './account.tsx'
 import { AppList, useAgo } from './app-list.tsx'
+import { useBrowserName } from './browser-name.ts'
+import { Devices, type Device } from './devices.tsx'
 import { Ask, Loaded, useAsking, type Load } from './part-form.tsx'
 
 type Browser = { browser: string | null; lastAt: string; isLive: boolean; isThis: boolean; isThisNetwork: boolean }
 type SignedInApp = { clientId: string; appName: string; isThisApp: boolean; since: string; browsers: Browser[] }
 
-/** Turns `Firefox/Linux`, of which either part may be missing, into readable text. */
-function useBrowserName() {
-  const { say } = usePage<'account'>()
-  return (name: string | null): string => {
-    const [browser, system] = (name ?? '').split('/')
-    if (browser && system) return say('browserOn', { browser, system })
-    return browser || system || say('unknownBrowser')
-  }
-}
+type Answer = { apps: SignedInApp[]; devices?: Device[] }
 
-export function SignedIn({ token, skewMs, onLeave }: PartProps) {
+export function SignedIn({ token, skewMs, onLeave, onDeviceEnded }: PartProps) {
   const { say } = usePage<'account'>()
   const [isAsking, setAsking, askButton] = useAsking()
 
-  async function signOutEverywhere(): Promise<boolean> {
+  async function signOutEverywhere(): Promise<Failure | undefined> {
     const { failure } = await call('account/sign-out-everywhere', token, {})
     if (!failure) onLeave()
-    return !failure
+    return failure
   }
 
   return (
@@ -41,7 +35,7 @@ export function SignedIn({ token, skewMs, onLeave }: PartProps) {
         onLeave={onLeave}
         label={say('signedIn')}
         paths={{ read: 'account/signed-in', leave: 'account/sign-out' }}
-        appsOf={({ apps }: { apps: SignedInApp[] }) => apps}
+        appsOf={({ apps }: Answer) => apps}
         button={say('signOut')}
         textsOf={({ appName: app }) => ({
           title: say('signOutAsk', { app }),
@@ -50,22 +44,32 @@ export function SignedIn({ token, skewMs, onLeave }: PartProps) {
           done: say('signedOutOf', { app }),
         })}
         sinceOf={({ since }) => ({ at: since, say: (date) => say('since', { date }) })}
-        below={
-          isAsking ? (
-            <Ask
-              title={say('signOutAllAsk')}
-              text={say('signOutAllText')}
-              button={say('signOutAll')}
-              onYes={signOutEverywhere}
-              onNo={() => setAsking(false)}
-            />
-          ) : (
-            <button type="button" class="button quiet" ref={askButton} onClick={() => setAsking(true)}>
-              <Icon name="door" />
-              {say('signOutAll')}
-            </button>
-          )
-        }
+        below={(answer, reload) => (
+          <>
+            {answer?.devices && (
+              <Devices
+                devices={answer.devices}
+                token={token}
+                skewMs={skewMs}
+                onEnded={async ({ isThis }) => (isThis ? onDeviceEnded() : await reload())}
+              />
+            )}
+            {isAsking ? (
+              <Ask
+                title={say('signOutAllAsk')}
+                text={say('signOutAllText')}
+                button={say('signOutAll')}
+                onYes={signOutEverywhere}
+                onNo={() => setAsking(false)}
+              />
+            ) : (
+              <button type="button" class="button quiet" ref={askButton} onClick={() => setAsking(true)}>
+                <Icon name="door" />
+                {say('signOutAll')}
+              </button>
+            )}
+          </>
+        )}
       >
         {({ browsers }) => <Browsers browsers={browsers} skewMs={skewMs} />}
       </AppList>

@@ -33,7 +33,11 @@ type AccountProps = {
 }
 
 /** The props of every part; `onDone` returns to the account view, which shows the message. */
-export type PartProps = Pick<AccountProps, 'token' | 'skewMs' | 'onLeave'> & { onDone: (message: string) => void }
+export type PartProps = Pick<AccountProps, 'token' | 'skewMs' | 'onLeave'> & {
+  onDone: (message: string) => void
+  /** This device has ended: only the wallet itself can still be shown. */
+  onDeviceEnded: () => void
+}
 
 const parts = {
   name: { title: 'name', icon: 'person' },
@@ -98,7 +102,18 @@ export function View(props: AccountProps) {
         <ViewHead title={say(parts[part].title)} onBack={() => setPart(undefined)} />
         <div class="card stack account-part">
           <Loaded load={load} onRetry={() => void loadAccount()}>
-            {(info) => <Part {...props} name={part} info={info} onDone={(text) => void finish(text)} />}
+            {(info) => (
+              <Part
+                {...props}
+                name={part}
+                info={info}
+                onDone={(text) => void finish(text)}
+                onDeviceEnded={() => {
+                  onBack()
+                  onChanged()
+                }}
+              />
+            )}
           </Loaded>
         </div>
       </section>
@@ -159,7 +174,7 @@ function Row({ name, value, onOpen }: RowProps) {
   )
 }
 
-type PartViewProps = AccountProps & { name: PartName; info: AccountInfo; onDone: (message: string) => void }
+type PartViewProps = AccountProps & PartProps & { name: PartName; info: AccountInfo }
 
 function Part({ name, ...props }: PartViewProps) {
   switch (name) {
@@ -180,7 +195,7 @@ function Part({ name, ...props }: PartViewProps) {
     case 'history':
       return <History {...props} />
     case 'data':
-      return <Data {...props} />
+      return <Data />
     case 'delete':
       return <Delete {...props} />
     default:

@@ -1,7 +1,7 @@
 /** A list of apps. The user can leave each one after a confirmation. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { call } from '../call.ts'
+import { call, type Failure } from '../call.ts'
 import { exactTime, relativeTime } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { AppMark, useIsMounted } from '../parts.tsx'
@@ -23,48 +23,47 @@ type AppListProps<Answer, App extends ListedApp> = Pick<PartProps, 'token' | 'sk
   sinceOf: (app: App) => { readonly at: string; readonly say: (date: string) => string }
   children: (app: App) => ComponentChildren
   /** Shown below the list only after it has loaded or failed; otherwise it would move while the user reaches for it. */
-  below?: ComponentChildren
+  below?: (answer: Answer | undefined, reload: () => Promise<void>) => ComponentChildren
 }
 
 export function AppList<Answer, App extends ListedApp>(props: AppListProps<Answer, App>) {
   const { token, label, paths, appsOf, textsOf, onLeave, below } = props
-  const [load, setLoad] = useState<Load<readonly App[]>>({ kind: 'loading' })
+  const [load, setLoad] = useState<Load<Answer>>({ kind: 'loading' })
   const [message, setMessage] = useState('')
   const list = useRef<HTMLUListElement>(null)
   const isMounted = useIsMounted()
 
   async function loadApps(): Promise<void> {
     const reply = await call<Answer>(paths.read, token)
-    if (isMounted()) setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', value: appsOf(reply.body) })
+    if (isMounted()) setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', value: reply.body })
   }
   useEffect(() => void loadApps(), [])
 
-  /** Returns false if the call failed. */
-  async function leave(app: App): Promise<boolean> {
+  async function leave(app: App): Promise<Failure | undefined> {
     const { failure } = await call(paths.leave, token, { clientId: app.clientId })
-    if (failure) return false
+    if (failure) return failure
     if (app.isThisApp) onLeave()
     else {
       setMessage(textsOf(app).done)
       await loadApps()
       list.current?.focus()
     }
-    return true
+    return undefined
   }
 
   return (
     <>
       <StatusNotice text={message} />
       <Loaded load={load} onRetry={() => void loadApps()}>
-        {(apps) => (
+        {(answer) => (
           <ul role="list" ref={list} tabIndex={-1} aria-label={label}>
-            {apps.map((app) => (
+            {appsOf(answer).map((app) => (
               <Entry key={app.clientId} app={app} list={props} onLeaveApp={() => leave(app)} />
             ))}
           </ul>
         )}
       </Loaded>
-      {load.kind !== 'loading' && below}
+      {load.kind !== 'loading' && below?.(load.kind === 'there' ? load.value : undefined, loadApps)}
     </>
   )
 }
@@ -72,7 +71,7 @@ export function AppList<Answer, App extends ListedApp>(props: AppListProps<Answe
 type EntryProps<Answer, App extends ListedApp> = {
   app: App
   list: AppListProps<Answer, App>
-  onLeaveApp: () => Promise<boolean>
+  onLeaveApp: () => Promise<Failure | undefined>
 }
 
 function Entry<Answer, App extends ListedApp>({ app, list, onLeaveApp }: EntryProps<Answer, App>) {

@@ -16,12 +16,12 @@ const reasonWords = {
   dispute: 'keptDispute',
 } as const
 
-export function Data({ token }: PartProps) {
+export function Data() {
   const { say } = usePage<'account'>()
   return (
     <>
       <p class="muted">{say('myDataText')}</p>
-      <PaperForm token={() => token} fields={{ kind: 'data' }}>
+      <PaperForm fields={{ kind: 'data' }} needs="presence" label={say('openData')}>
         <button type="submit" class="button">
           <Icon name="window" />
           {say('openData')}

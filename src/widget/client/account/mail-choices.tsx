@@ -1,6 +1,7 @@
 /** The mails that the user gets. A change is saved at once and reverted if saving fails. */
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../call.ts'
+import { useFailureText } from '../failure-text.ts'
 import { usePage } from '../page-context.tsx'
 import { useIsMounted } from '../parts.tsx'
 import type { PartProps } from './account.tsx'
@@ -13,13 +14,14 @@ const choiceWords = { receipts: 'mailReceipts', payments: 'mailPayments', 'sign-
 export function Mails({ token }: PartProps) {
   const { say } = usePage<'account'>()
   const [load, setLoad] = useState<Load<readonly Choice[]>>({ kind: 'loading' })
-  const [hasFailed, setFailed] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const failureText = useFailureText()
   const isMounted = useIsMounted()
 
   async function loadChoices(change?: Choice): Promise<void> {
     const reply = await call<{ mails: Choice[] }>('account/mails', token, change)
     if (!isMounted()) return
-    setFailed(reply.failure !== undefined)
+    setProblem(reply.failure && failureText(reply.failure))
     if (!reply.failure) setLoad({ kind: 'there', value: reply.body.mails })
     else if (!change) setLoad({ kind: 'failed' })
     // A new object with the same choices re-renders the checkbox with its saved value.
@@ -30,7 +32,7 @@ export function Mails({ token }: PartProps) {
   return (
     <>
       <p class="muted">{say('mailsText')}</p>
-      <div role="alert">{hasFailed && load.kind === 'there' && <p class="problem">{say('notReached')}</p>}</div>
+      <div role="alert">{problem && load.kind === 'there' && <p class="problem">{problem}</p>}</div>
       <Loaded load={load} onRetry={() => void loadChoices()}>
         {(choices) => (
           <fieldset class="radios">

@@ -2,7 +2,7 @@
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Failure } from '../call.ts'
-import { relativeWait } from '../format.ts'
+import { useFailureText } from '../failure-text.ts'
 import { Icon } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
 import { Notice, useIsMounted } from '../parts.tsx'
@@ -14,6 +14,8 @@ export type Problems = Readonly<Record<string, string | undefined>>
 type AccountFormProps = {
   button: string
   isDanger?: boolean
+  /** The id of the text that names the form. */
+  labelledBy?: string
   /** Checks the values before they are sent. */
   check: (values: Values) => Problems
   /** Resolves to undefined on success. */
@@ -23,8 +25,8 @@ type AccountFormProps = {
   children: (problems: Problems) => ComponentChildren
 }
 
-export function AccountForm({ button, isDanger = false, check, send, explain, children }: AccountFormProps) {
-  const { lang, say } = usePage<'account'>()
+export function AccountForm(props: AccountFormProps) {
+  const { button, isDanger = false, labelledBy, check, send, explain, children } = props
   const [problems, setProblems] = useState<Problems>({})
   const [isBusy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
@@ -37,12 +39,7 @@ export function AccountForm({ button, isDanger = false, check, send, explain, ch
     return field !== undefined
   }
 
-  function explainFailure(failure: Failure): Problems {
-    const when = relativeWait(failure.retryAfterSeconds, lang)
-    if (failure.code === 'RATE_LIMITED') return { form: say('tooMany', { when }) }
-    if (failure.code === 'NO_NETWORK') return { form: say('notReached') }
-    return explain(failure) ?? { form: say('wentWrong') }
-  }
+  const failureText = useFailureText()
 
   async function submit(event: Event): Promise<void> {
     event.preventDefault()
@@ -53,11 +50,18 @@ export function AccountForm({ button, isDanger = false, check, send, explain, ch
     const failure = await send(values)
     if (!isMounted()) return
     setBusy(false)
-    if (failure) complain(explainFailure(failure))
+    if (failure) complain(explain(failure) ?? { form: failureText(failure) })
   }
 
   return (
-    <form ref={form} class="stack" noValidate onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
+    <form
+      ref={form}
+      class="stack"
+      noValidate
+      onSubmit={(event) => void submit(event)}
+      aria-busy={isBusy}
+      aria-labelledby={labelledBy}
+    >
       <div role="alert">
         {problems['form'] && (
           <Notice tone="bad" icon="alert">
@@ -78,25 +82,30 @@ type AskProps = {
   title: string
   text: string
   button: string
-  /** Resolves to false if the action failed. */
-  onYes: () => Promise<boolean>
+  /** Resolves to undefined on success. */
+  onYes: () => Promise<Failure | undefined>
   onNo: () => void
 }
 
 /** A confirmation that replaces the button that opened it. It takes the focus; `useAsking` returns it when it closes. */
 export function Ask({ title, text, button, onYes, onNo }: AskProps) {
   const { say } = usePage<'account'>()
-  const [step, setStep] = useState<'asking' | 'busy' | 'failed'>('asking')
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const failureText = useFailureText()
   const heading = useRef<HTMLHeadingElement>(null)
   const isMounted = useIsMounted()
   // By script, because browsers ignore autofocus in cross-origin frames.
   useEffect(() => heading.current?.focus(), [])
 
   async function go(): Promise<void> {
-    if (step === 'busy') return
-    setStep('busy')
-    const isDone = await onYes()
-    if (isMounted() && !isDone) setStep('failed')
+    if (isBusy) return
+    setBusy(true)
+    setProblem(undefined)
+    const failure = await onYes()
+    if (!isMounted()) return
+    setBusy(false)
+    setProblem(failure && failureText(failure))
   }
 
   return (
@@ -105,9 +114,9 @@ export function Ask({ title, text, button, onYes, onNo }: AskProps) {
         {title}
       </h3>
       <p class="muted">{text}</p>
-      <div role="alert">{step === 'failed' && <p class="problem">{say('wentWrong')}</p>}</div>
+      <div role="alert">{problem && <p class="problem">{problem}</p>}</div>
       <div class="row">
-        <button type="button" class="button danger small" aria-disabled={step === 'busy'} onClick={() => void go()}>
+        <button type="button" class="button danger small" aria-disabled={isBusy} onClick={() => void go()}>
           {button}
         </button>
         <button type="button" class="button quiet small" onClick={onNo}>

@@ -22,7 +22,7 @@ export type ActivityViewProps = {
 }
 
 export function View({ token, version, skewMs, entry, onBack }: ActivityViewProps) {
-  if (entry) return <Detail transaction={entry} token={token} onBack={onBack} />
+  if (entry) return <Detail transaction={entry} onBack={onBack} />
   return <Browse token={token} version={version} skewMs={skewMs} onBack={onBack} />
 }
 
@@ -40,13 +40,13 @@ function Browse({ token, version, skewMs, onBack }: BrowseProps) {
   }, [opened])
 
   // The detail replaces the list only on screen; the list keeps its state.
-  if (opened) return <Detail transaction={opened} token={token} onBack={() => setOpened(undefined)} />
+  if (opened) return <Detail transaction={opened} onBack={() => setOpened(undefined)} />
   const { load, transactions } = activity
   return (
     <section class="account browse">
       <ViewHead title={say('activityTitle')} onBack={onBack} />
       <Filters filter={activity.filter} apps={activity.apps} onChange={activity.setFilter} />
-      {activity.firstAt && <StatementForm token={token} firstAt={activity.firstAt} now={now} />}
+      {activity.firstAt && <StatementForm firstAt={activity.firstAt} now={now} />}
       <Months transactions={transactions} now={now} onOpen={setOpened} />
       <p class="visually-hidden" role="status">
         {load === 'there' && say('shown', { count: String(transactions.length) })}

@@ -7,9 +7,9 @@ import { exactTime, formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { Support, ViewHead } from '../parts.tsx'
 
-type DetailProps = { transaction: WidgetTransaction; token: () => string | null; onBack: () => void }
+type DetailProps = { transaction: WidgetTransaction; onBack: () => void }
 
-export function Detail({ transaction, token, onBack }: DetailProps) {
+export function Detail({ transaction, onBack }: DetailProps) {
   const { lang, say, service } = usePage<'activity'>()
   const { amount, currency, app, description, referenceId, balanceAfter, createdAt, receiptCode } = transaction
   const isIn = transaction.type === 'CREDIT'
@@ -58,7 +58,7 @@ export function Detail({ transaction, token, onBack }: DetailProps) {
           </Fact>
         </dl>
         <div class="row">
-          <ReceiptForm token={token} sequence={transaction.sequence} />
+          <ReceiptForm sequence={transaction.sequence} />
           {service.support && <Support />}
         </div>
       </div>

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { WaitingTopup, WidgetTransaction } from '../call.ts'
 import { dayName, formatMoney, sameDay, shortTime } from '../format.ts'
-import { Icon } from '../icons.tsx'
+import { Icon, type IconName } from '../icons.tsx'
 import { usePage, type Say } from '../page-context.tsx'
 import { AppMark } from '../parts.tsx'
 
@@ -15,15 +15,19 @@ type ActivityProps = {
   skewMs: number
   onOpen: OpenEntry
   onAll: () => void
+  /** Present while this browser has only the proof `session`. */
+  onSignIn: (() => void) | undefined
 }
 
-export function Activity({ transactions, waiting, currency, skewMs, onOpen, onAll }: ActivityProps) {
+export function Activity({ transactions, waiting, currency, skewMs, onOpen, onAll, onSignIn }: ActivityProps) {
   const { words } = usePage()
   const now = useNow(skewMs)
   const isEmpty = transactions.length === 0 && waiting.length === 0
   return (
     <section class="activity card" aria-labelledby="activity-label">
-      <h2 id="activity-label">{words.activity}</h2>
+      <h2 id="activity-label" tabIndex={-1}>
+        {words.activity}
+      </h2>
       {isEmpty && (
         <div class="empty">
           <span class="panel-icon">
@@ -41,6 +45,16 @@ export function Activity({ transactions, waiting, currency, skewMs, onOpen, onAl
         </ul>
       )}
       <Days transactions={transactions} now={now} onOpen={onOpen} />
+      {/* Below the entries, which must not move when the wallet replaces its placeholders. */}
+      {onSignIn && (
+        <p class="everything">
+          <Icon name="lock" />
+          <span>{words.everything}</span>
+          <button type="button" class="button quiet small" onClick={onSignIn}>
+            {words.signIn}
+          </button>
+        </p>
+      )}
       {transactions.length > 0 && (
         <button type="button" id="all-activity" class="button quiet small" onClick={onAll}>
           {words.allActivity}
@@ -80,44 +94,54 @@ export function Days({ transactions, now, onOpen }: DaysProps) {
 /** The arrow, the sign, a hidden word and the colour all show the direction, so none of them is needed alone. */
 function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen: OpenEntry }) {
   const { lang, say } = usePage()
-  const { amount, currency, createdAt, app, sequence } = transaction
+  const { amount, currency, createdAt, app, sequence, isPrivate } = transaction
   const isIn = transaction.type === 'CREDIT'
+  const line = (
+    <>
+      <EntryMark transaction={transaction} />
+      <span class="entry-text">
+        <span class="entry-title">
+          <bdi>{titleOf(transaction, say)}</bdi>
+        </span>
+        <span class="entry-when">
+          {app && (
+            <>
+              <bdi>{app.name}</bdi>
+              {' · '}
+            </>
+          )}
+          <span class="visually-hidden">{say(isIn ? 'moneyIn' : 'moneyOut')} </span>
+          <time dateTime={createdAt}>{shortTime(new Date(createdAt), lang)}</time>
+        </span>
+      </span>
+      <span class={isIn ? 'money amount in' : 'money amount'}>
+        {formatMoney(isIn ? amount : -amount, currency, lang, true)}
+      </span>
+    </>
+  )
   return (
     <li class="entry">
-      <button type="button" id={`entry-${sequence}`} class="entry-open" onClick={() => onOpen(transaction)}>
-        <EntryMark transaction={transaction} />
-        <span class="entry-text">
-          <span class="entry-title">
-            <bdi>{titleOf(transaction, say)}</bdi>
-          </span>
-          <span class="entry-when">
-            {app && (
-              <>
-                <bdi>{app.name}</bdi>
-                {' · '}
-              </>
-            )}
-            <span class="visually-hidden">{say(isIn ? 'moneyIn' : 'moneyOut')} </span>
-            <time dateTime={createdAt}>{shortTime(new Date(createdAt), lang)}</time>
-          </span>
-        </span>
-        <span class={isIn ? 'money amount in' : 'money amount'}>
-          {formatMoney(isIn ? amount : -amount, currency, lang, true)}
-        </span>
-      </button>
+      {isPrivate ? (
+        <span class="entry-open">{line}</span>
+      ) : (
+        <button type="button" id={`entry-${sequence}`} class="entry-open" onClick={() => onOpen(transaction)}>
+          {line}
+        </button>
+      )}
     </li>
   )
 }
 
-export function EntryMark({ transaction: { app, type, referenceType } }: { transaction: WidgetTransaction }) {
-  const isIn = type === 'CREDIT'
+export function EntryMark({ transaction }: { transaction: WidgetTransaction }) {
+  const { app } = transaction
+  const isIn = transaction.type === 'CREDIT'
   return (
     <span class="entry-mark">
       {app ? (
         <AppMark name={app.name} logo={app.logo} />
       ) : (
         <span class="mark own">
-          <Icon name={referenceType.startsWith('TOPUP') ? 'card' : referenceType === 'CORRECTION' ? 'swap' : 'plus'} />
+          <Icon name={ownIcon(transaction)} />
         </span>
       )}
       <span class={isIn ? 'way in' : 'way'}>
@@ -125,6 +149,12 @@ export function EntryMark({ transaction: { app, type, referenceType } }: { trans
       </span>
     </span>
   )
+}
+
+function ownIcon({ isPrivate, referenceType }: WidgetTransaction): IconName {
+  if (isPrivate) return 'lock'
+  if (referenceType.startsWith('TOPUP')) return 'card'
+  return referenceType === 'CORRECTION' ? 'swap' : 'plus'
 }
 
 /** A top-up that the bank is still processing. */
@@ -159,7 +189,8 @@ export const ownTitles = {
   CORRECTION: 'correctionEntry',
 } as const
 
-export function titleOf({ app, description, referenceType }: WidgetTransaction, say: Say): string {
+export function titleOf({ app, description, referenceType, isPrivate }: WidgetTransaction, say: Say): string {
+  if (isPrivate) return say('anotherApp')
   if (!app && Object.hasOwn(ownTitles, referenceType))
     return say(ownTitles[referenceType as keyof typeof ownTitles], { reason: description ?? '' })
   if (description) return description

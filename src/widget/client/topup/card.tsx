@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { CreateIntentResponse } from '../../../../sdk/contract.ts'
-import type { WordKey } from '../../../languages/words.ts'
+import type { TopupKey } from '../../../languages/words.ts'
 import { formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { Heading, Notice } from '../parts.tsx'
@@ -21,7 +21,7 @@ export type TopupCardProps = {
 }
 
 export function TopupCard({ order, visit, onChangeAmount, children }: TopupCardProps) {
-  const { lang, topup, say } = usePage()
+  const { lang, topup, say } = usePage<'topup'>()
   // A function, because the session may be renewed while the user types the card.
   const { token } = visit
   const payment = useTopupPayment(order, token)
@@ -79,11 +79,11 @@ export type CardFormProps = {
 }
 
 function CardForm(props: CardFormProps) {
-  const { topup } = usePage()
+  const { topup } = usePage<'topup'>()
   return topup.processor === 'stripe' ? <StripeForm {...props} /> : <SandboxForm {...props} />
 }
 
-const advice: Record<string, WordKey> = {
+const advice: Record<string, TopupKey> = {
   insufficient_funds: 'declinedFunds',
   expired_card: 'declinedExpired',
   incorrect_cvc: 'declinedCvc',
@@ -92,6 +92,6 @@ const advice: Record<string, WordKey> = {
   payment_intent_authentication_failure: 'declinedBank',
 }
 
-function adviceOn(declineCode: string): WordKey {
+function adviceOn(declineCode: string): TopupKey {
   return Object.hasOwn(advice, declineCode) ? advice[declineCode]! : 'declinedText'
 }

@@ -15,7 +15,7 @@ type Props = {
 }
 
 export function TopupOutcome({ payment, owed, token, onStartAgain }: Props) {
-  const { lang, topup, say } = usePage()
+  const { lang, topup, say } = usePage<'topup'>()
   const { state } = payment
   const money = (amount: number) => formatMoney(amount, topup.currency, lang)
 
@@ -47,7 +47,7 @@ type RefusedProps = {
 }
 
 function Refused({ state, payment, onStartAgain }: RefusedProps) {
-  const { lang, say } = usePage()
+  const { lang, say } = usePage<'topup'>()
   const { failure, isAfterPaying } = state
   const { code, retryAfterSeconds } = failure
   if (isSessionOver(failure)) {
@@ -79,7 +79,7 @@ function Refused({ state, payment, onStartAgain }: RefusedProps) {
 const final: readonly string[] = ['INVALID_AMOUNT', 'BALANCE_LIMIT', 'PAYMENT_INTENT_NOT_FOUND', 'INVALID_REQUEST']
 
 function Ended({ onStartAgain }: { onStartAgain: () => void }) {
-  const { say } = usePage()
+  const { say } = usePage<'topup'>()
   return (
     <Panel icon="alert" tone="bad" title={say('topupEndedTitle')} text={say('topupEndedText')}>
       <button type="button" class="button" onClick={onStartAgain}>
@@ -91,7 +91,7 @@ function Ended({ onStartAgain }: { onStartAgain: () => void }) {
 
 /** A top-up window offers to close itself; a frame offers a link back to the wallet. */
 function Leave({ token }: { token: () => string | null }) {
-  const page = usePage()
+  const page = usePage<'topup'>()
   if (isFramed())
     return (
       <a class="button" href={walletUrl(page, token())}>

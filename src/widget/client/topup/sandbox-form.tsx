@@ -4,7 +4,7 @@ import { usePage } from '../page-context.tsx'
 import type { CardFormProps } from './card.tsx'
 
 export function SandboxForm({ intent, isChecking, onActed }: CardFormProps) {
-  const { say } = usePage()
+  const { say } = usePage<'topup'>()
   const loads = useRef(0)
   const observer = useRef<ResizeObserver>(undefined)
   const { paymentIntentId, clientSecret } = intent

@@ -22,7 +22,7 @@ declare global {
 type Loaded = { readonly stripe: Stripe; readonly elements: Elements }
 
 export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps) {
-  const page = usePage()
+  const page = usePage<'topup'>()
   const { lang, topup, theme, say } = page
   const place = useRef<HTMLDivElement>(null)
   const loaded = useRef<Loaded>(undefined)
