@@ -99,6 +99,13 @@ export async function launchStrictChromium(): Promise<Browser> {
   return await chromium.launch({ ...launchOptions(await ensureChromium()), ignoreDefaultArgs: playwrightDefaults })
 }
 
+/** The same, with third-party cookies switched off: a frame of another site keeps only partitioned ones. */
+export async function launchChromiumWithoutThirdPartyCookies(): Promise<Browser> {
+  const options = launchOptions(await ensureChromium())
+  const args = [...options.args!, '--test-third-party-cookie-phaseout']
+  return await chromium.launch({ ...options, args, ignoreDefaultArgs: playwrightDefaults })
+}
+
 /** The run's shared Chromium, where `close` closes only the caller's windows; without a run, a new one. */
 export async function launchChromium(): Promise<Browser> {
   const shared = process.env['TEST_CHROMIUM']

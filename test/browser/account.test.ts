@@ -2,32 +2,29 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { text } from 'node:stream/consumers'
 import type { Frame, Page } from '@playwright/test'
-import { createUser } from '../../src/actions/people/create-user.ts'
 import { leaveBy } from '../chromium.ts'
 import { mailedCode, newEmail } from '../page.ts'
-import { linkUser, newApp, newUser, operator, type TestUser } from '../service.ts'
+import { linkUser, newApp, newUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, startRig } from './rig.ts'
-import { focusIs, openShop, renew, tabTo, untilReady, walletUrl, type Tenant } from './shop.ts'
+import {
+  focusIs,
+  newMember as makeMember,
+  openShop,
+  password,
+  renew,
+  tabTo,
+  untilReady,
+  walletUrl,
+  type Member,
+} from './shop.ts'
 
 setDefaultTimeout(120_000)
 
 const rig = await startRig()
 afterAll(() => rig.stop())
 
-const password = 'seven tired llamas'
-
-type Member = Tenant & { readonly email: string }
-
-async function newMember(): Promise<Member> {
-  const tenant = await rig.newTenant()
-  const email = newEmail()
-  const person = { email, password, firstName: 'Ada', lastName: 'Lovelace', clientId: tenant.clientId }
-  const created = (await createUser(rig.service, operator, person))!
-  const user = { userId: created.userId, serviceUserId: created.serviceUserId! }
-  const newSession = (origin?: string, who: TestUser = user) => tenant.newSession(origin, who)
-  return { ...tenant, user, email, newSession }
-}
+const newMember = () => makeMember(rig)
 
 async function openPart(member: Member, part: string): Promise<{ page: Page; frame: Frame }> {
   const { page, frame } = await openShop(rig, member)

@@ -6,7 +6,7 @@ import { until, untilSeen } from '../until.ts'
 import { findBarriers, wantsPictures } from './axe.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
 import { embed, startRig, type Rig } from './rig.ts'
-import { walletUrl, type Tenant } from './shop.ts'
+import { signInOnDevice, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -24,6 +24,7 @@ afterAll(() => rig.stop())
 
 async function openActivity(lang = 'en'): Promise<{ page: Page; frame: Frame }> {
   const page = await rig.openPage()
+  await signInOnDevice(rig, page, tenant)
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop), lang }))
   await frame.click('#all-activity')
@@ -33,7 +34,8 @@ async function openActivity(lang = 'en'): Promise<{ page: Page; frame: Frame }> 
 
 async function windowBy(page: Page, click: () => Promise<void>): Promise<Page> {
   const [paper] = await Promise.all([page.context().waitForEvent('page'), click()])
-  await paper.waitForLoadState('load')
+  // The window is empty until its link has been ordered.
+  await paper.waitForURL('**/widget/papers/*')
   return paper
 }
 
@@ -104,7 +106,7 @@ test('a statement opens in the reader’s language, from right to left, and come
   await rig.closePage(page)
 })
 
-test('a form that comes after the session has been renewed sends the new one', async () => {
+test('a paper that is ordered after the session has been renewed is ordered with the new one', async () => {
   const { page, frame } = await openActivity()
   const session = await tenant.newSession(rig.shop)
   await page.evaluate(
@@ -117,10 +119,10 @@ test('a form that comes after the session has been renewed sends the new one', a
   await until(frame, (session) => (history.state as { session?: string }).session === session, session)
   await frame.click('summary')
   const [request, paper] = await Promise.all([
-    page.context().waitForEvent('request', (each) => each.method() === 'POST' && each.url().endsWith('/widget/papers')),
+    page.waitForRequest((each) => each.method() === 'POST' && each.url().includes('/api/widget/papers?')),
     windowBy(page, () => frame.click('.papers button')),
   ])
-  expect(new URLSearchParams(request.postData()!).get('session')).toBe(session)
+  expect(new URL(request.url()).searchParams.get('session')).toBe(session)
   expect(await frame.content()).not.toContain(session)
   await expectUsable(paper, 'statement')
   await rig.closePage(page)

@@ -61,14 +61,20 @@ export async function startRig(environment: Record<string, string> = {}, launch 
   const opened = await openTestService(environment)
   const { service, app, logged } = opened
   /** Set `answer` to answer instead of the service; when it returns undefined the service answers. */
-  const trouble: { answer?: ((url: URL) => Response | undefined | Promise<Response | undefined>) | undefined } = {}
+  const trouble: {
+    answer?: ((url: URL) => Response | undefined | Promise<Response | undefined>) | undefined
+    /** Cookies get lost on the way, as in a browser that keeps none. */
+    losesCookies?: boolean
+  } = {}
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 60,
     fetch: async (request) => {
       if (slowMs > 0) await Bun.sleep(Math.random() * slowMs)
-      return (await trouble.answer?.(new URL(request.url))) ?? (await app.fetch(request))
+      const response = (await trouble.answer?.(new URL(request.url))) ?? (await app.fetch(request))
+      if (trouble.losesCookies) response.headers.delete('set-cookie')
+      return response
     },
   })
   const script = await Bun.build({

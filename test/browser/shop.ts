@@ -1,6 +1,10 @@
 /** A shop page with an embedded wallet that is ready for use. */
 import type { Frame, Page } from '@playwright/test'
+import { createUser } from '../../src/actions/people/create-user.ts'
 import { leaveBy } from '../chromium.ts'
+import { deviceOf } from '../devices.ts'
+import { newEmail } from '../page.ts'
+import { operator, type TestUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, type Rig } from './rig.ts'
 
@@ -9,8 +13,53 @@ export type Tenant = Awaited<ReturnType<Rig['newTenant']>>
 export const walletUrl = ({ base }: Rig, query: Record<string, string>) =>
   `${base}/widget/wallet?${new URLSearchParams(query)}`
 
-export async function openShop(rig: Rig, tenant: Tenant) {
+export const password = 'seven tired llamas'
+
+export type Member = Tenant & { readonly email: string }
+
+type Named = { readonly email: string; readonly firstName: string; readonly lastName: string }
+
+/** A tenant whose user has an email and a password. */
+export async function newMember(rig: Rig, tenant?: Tenant, changes: Partial<Named> = {}) {
+  const app = tenant ?? (await rig.newTenant())
+  const named: Named = { email: newEmail(), firstName: 'Ada', lastName: 'Lovelace', ...changes }
+  const { email } = named
+  const created = (await createUser(rig.service, operator, { ...named, password, clientId: app.clientId }))!
+  const user = { userId: created.userId, serviceUserId: created.serviceUserId! }
+  const newSession = (origin?: string, who: TestUser = user) => app.newSession(origin, who)
+  return { ...app, user, email, newSession } satisfies Member
+}
+
+/**
+ * Makes the browser a device of the user, as signing in inside the shop's frame does. Most users of tests have no password to sign in
+ * with.
+ */
+export async function signInOnDevice(
+  rig: Rig,
+  page: Page,
+  { user, clientId }: Pick<Tenant, 'user' | 'clientId'>,
+  options: { hasPassword?: boolean } = {},
+): Promise<void> {
+  const { deviceToken } = await deviceOf(rig.service, { userId: user.userId, clientId }, options)
+  const { hostname, protocol } = new URL(rig.shop)
+  await page.context().addCookies([
+    {
+      name: '__Host-billfold-device',
+      value: deviceToken,
+      domain: new URL(rig.base).hostname,
+      path: '/',
+      httpOnly: true,
+      secure: true,
+      sameSite: 'None',
+      partitionKey: `${protocol}//${hostname}`,
+    },
+  ])
+}
+
+/** `isDevice: false` opens it on a new device, where the user has not signed in. */
+export async function openShop(rig: Rig, tenant: Tenant, { isDevice = true } = {}) {
   const page = await rig.openPage()
+  if (isDevice) await signInOnDevice(rig, page, tenant)
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop) }))
   await untilSeen(frame, '.hero-balance .visually-hidden')

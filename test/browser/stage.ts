@@ -3,7 +3,7 @@ import type { Frame, Page } from '@playwright/test'
 import { postForService } from '../../src/actions/money/post.ts'
 import { untilSeen } from '../until.ts'
 import { embed, waitForMessage, type Rig } from './rig.ts'
-import type { Tenant } from './shop.ts'
+import { signInOnDevice, type Tenant } from './shop.ts'
 
 /**
  * `show` brings the page into the state and returns the document that shows it. `hasScript: false` runs it in a browser without
@@ -77,8 +77,15 @@ export function newStage(rig: Rig, tenant: Tenant) {
     return made
   }
 
-  async function openWallet(page: Page, { newSession }: Tenant, query: Record<string, string> = {}): Promise<Frame> {
-    const frame = await inShop(page, wallet({ session: await newSession(), ...query }))
+  /** On a device of the user; `isDevice: false` opens it where the user has not signed in. */
+  async function openWallet(
+    page: Page,
+    tenant: Tenant,
+    query: Record<string, string> = {},
+    { isDevice = true } = {},
+  ): Promise<Frame> {
+    if (isDevice) await signInOnDevice(rig, page, tenant)
+    const frame = await inShop(page, wallet({ session: await tenant.newSession(), ...query }))
     await untilSeen(frame, '.hero-balance .visually-hidden')
     return frame
   }

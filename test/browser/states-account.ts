@@ -1,32 +1,23 @@
 /** The states of the account view. */
 import type { Frame, Page } from '@playwright/test'
-import { createUser } from '../../src/actions/people/create-user.ts'
 import { freezeWallet, unfreezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { updateUserLanguage } from '../../src/store/people/users.ts'
 import { newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
-import type { Tenant } from './shop.ts'
+import { newMember as makeMember, type Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
-
-const password = 'seven tired llamas'
 
 export const accountStates: StatesOf = (stage) => {
   const { rig, openWallet, funded } = stage
 
   /** A user with a password, a long name and a long email. */
-  async function newMember(base?: Tenant): Promise<Tenant> {
-    const tenant = base ?? (await rig.newTenant())
-    const created = await createUser(rig.service, operator, {
+  const newMember = (base?: Tenant) =>
+    makeMember(rig, base, {
       email: `a.rather-long-mailbox-name-without-any-space.${newEmail()}`,
-      password,
       firstName: 'Wilhelmina-Konstantinopolina',
       lastName: 'von und zu Hohenlohe-Schillingsfürst',
-      clientId: tenant.clientId,
     })
-    const user = { userId: created!.userId, serviceUserId: created!.serviceUserId! }
-    return { ...tenant, user, newSession: (origin) => tenant.newSession(origin, user) }
-  }
 
   async function openAccount(page: Page, tenant: Tenant, query: Record<string, string> = {}): Promise<Frame> {
     const frame = await openWallet(page, tenant, query)

@@ -9,6 +9,7 @@ import { startRig } from './rig.ts'
 import { newStage } from './stage.ts'
 import { accountStates } from './states-account.ts'
 import { activityStates } from './states-activity.ts'
+import { proofStates } from './states-proof.ts'
 import { signInStates } from './states-sign-in.ts'
 import { topupStates } from './states-topup.ts'
 import { troubleStates } from './states-trouble.ts'
@@ -29,6 +30,7 @@ const states = {
   ...walletStates(stage),
   ...activityStates(stage),
   ...accountStates(stage),
+  ...proofStates(stage),
   ...troubleStates(stage),
   ...signInStates(stage),
   ...topupStates(stage),

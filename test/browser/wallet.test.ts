@@ -18,6 +18,7 @@ import {
   openShop,
   openSignIn,
   renew,
+  signInOnDevice,
   tabTo,
   untilFitted,
   untilReady,
@@ -83,7 +84,13 @@ test('nothing moves when the wallet replaces its placeholders', async () => {
   const tenant = await rig.newTenant({ name: 'Kino' })
   await tenant.client.credit(tenant.user.serviceUserId, 100)
   const page = await rig.openPage()
-  for (const width of [360, 1280]) {
+  for (const [width, isDevice] of [
+    [360, false],
+    [1280, false],
+    [360, true],
+    [1280, true],
+  ] as const) {
+    if (isDevice) await signInOnDevice(rig, page, tenant)
     const gate = Promise.withResolvers<undefined>()
     rig.trouble.answer = ({ pathname }) => (pathname === '/api/widget/wallet' ? gate.promise : undefined)
     await page.setViewportSize({ width, height: 800 })
@@ -99,6 +106,7 @@ test('nothing moves when the wallet replaces its placeholders', async () => {
     await untilSeen(frame, '.hero-balance .money')
     const after = await measure()
     expect(still(after)).toEqual(still(before))
+    expect(await frame.locator('.everything').count()).toBe(isDevice ? 0 : 1)
   }
   rig.trouble.answer = undefined
   await rig.closePage(page)
@@ -253,6 +261,7 @@ test('the wallet fits into 320 pixels in every language, which is also 200 % zoo
   const tenant = await rig.newTenant()
   await tenant.client.credit(tenant.user.serviceUserId, 1_234_567.89)
   const page = await rig.openPage({ viewport: { width: 320, height: 640 } })
+  await signInOnDevice(rig, page, tenant)
   for (const lang of languages.keys()) {
     await page.goto(rig.shop)
     const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(), lang }))
@@ -340,10 +349,12 @@ test('the button loads older entries, each once, and a new one appears at once',
 
 test('once the wallet has been idle, a view opens without the network', async () => {
   const page = await rig.openPage()
+  const tenant = await rig.newTenant()
+  await signInOnDevice(rig, page, tenant)
   await page.goto(rig.shop)
   const isLoaded = page.waitForResponse(accountScript)
   const areWordsLoaded = page.waitForResponse(/\/assets\/account\.en\./)
-  const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
+  const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
   const [script, words] = await Promise.all([isLoaded, areWordsLoaded])
   await words.finished()
   // With every file that it imports.
@@ -358,9 +369,11 @@ test('once the wallet has been idle, a view opens without the network', async ()
 
 test('a view that fails to load says so, keeps the way back, and loads on the next attempt', async () => {
   const page = await rig.openPage()
+  const tenant = await rig.newTenant()
+  await signInOnDevice(rig, page, tenant)
   await page.route(accountScript, (route) => route.abort())
   await page.goto(rig.shop)
-  const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
+  const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
   await frame.click('button.avatar')
   await frame.waitForSelector('[role=alert] >> text=Something went wrong')
   await until(frame, () => document.activeElement?.textContent === 'Account')
@@ -375,13 +388,15 @@ test('a view that fails to load says so, keeps the way back, and loads on the ne
 
 test('a page older than the service reloads when one of its views is gone, and its user stays signed in', async () => {
   const page = await rig.openPage()
+  const tenant = await rig.newTenant()
+  await signInOnDevice(rig, page, tenant)
   const loads = { page: 0 }
   page.on('request', (request) => void (request.url().startsWith(`${rig.base}/widget/wallet`) && loads.page++))
   await page.route(accountScript, (route) =>
     loads.page > 1 ? route.continue() : route.fulfill({ status: 404, body: 'gone' }),
   )
   await page.goto(rig.shop)
-  const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
+  const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
   await frame.click('button.avatar')
   await frame.click('button >> text=Try again')
   await untilSeen(frame, '.hero-balance .visually-hidden')

@@ -1,0 +1,96 @@
+/** The states of a wallet on a device where the user has not signed in, and of the prompt for the password. */
+import type { Frame, Page } from '@playwright/test'
+import { newClient } from '../client.ts'
+import { linkUser, newApp } from '../service.ts'
+import { untilSeen } from '../until.ts'
+import { newMember, password, signInOnDevice, type Tenant } from './shop.ts'
+import type { StatesOf } from './stage.ts'
+
+export const proofStates: StatesOf = (stage) => {
+  const { rig, funded, openWallet, answerInstead } = stage
+
+  /** A user with entries of this app and of another one. */
+  async function newCustomer(): Promise<Tenant> {
+    const member = await newMember(rig, await funded(), { firstName: 'Wilhelmina-Konstantinopolina' })
+    const cinema = await newApp(rig.service, { name: 'Kino Kosmos', allowedIframeParents: [] })
+    const serviceUserId = await linkUser(rig.service, cinema, member.user.userId)
+    await member.client.credit(member.user.serviceUserId, 120)
+    await newClient(rig.app.fetch, cinema).debit(serviceUserId, 31.5)
+    await member.client.debit(member.user.serviceUserId, 12)
+    return member
+  }
+
+  const open = async (page: Page, query: Record<string, string> = {}): Promise<Frame> => {
+    const frame = await openWallet(page, await newCustomer(), query, { isDevice: false })
+    await untilSeen(frame, '.everything')
+    return frame
+  }
+
+  const prompted = async (page: Page, by: string, query: Record<string, string> = {}): Promise<Frame> => {
+    const frame = await open(page, query)
+    await frame.click(by)
+    await untilSeen(frame, '.prove #field-password')
+    return frame
+  }
+
+  const answered = async (page: Page, typed: string, until: string): Promise<Frame> => {
+    const frame = await prompted(page, '.everything button')
+    await frame.fill('#field-password', typed)
+    await frame.click('.prove form .button')
+    await untilSeen(frame, until)
+    return frame
+  }
+
+  const refusal = (code: string, status: number) => () =>
+    Response.json({ error: 'x', code }, { status, headers: { 'retry-after': '300' } })
+
+  return {
+    'new-device': { show: (page) => open(page) },
+    'new-device-right-to-left': { show: (page) => open(page, { lang: 'ar' }) },
+    'new-device-without-transactions': {
+      show: async (page) => openWallet(page, await newMember(rig), {}, { isDevice: false }),
+    },
+    prompt: { show: (page) => prompted(page, '.everything button') },
+    'prompt-right-to-left': { show: (page) => prompted(page, '.everything button', { lang: 'he' }) },
+    'prompt-for-account': { show: (page) => prompted(page, 'button.avatar') },
+    'prompt-leaving-app': {
+      show: async (page) => {
+        const frame = await prompted(page, 'button.avatar')
+        await frame.click('.account-exits >> text=Disconnect')
+        await untilSeen(frame, '.ask')
+        return frame
+      },
+    },
+    'prompt-wrong-password': { show: (page) => answered(page, 'not this one', '#field-password-problem') },
+    'prompt-too-many-tries': {
+      show: (page) => {
+        answerInstead('/api/widget/account/prove', refusal('RATE_LIMITED', 429))
+        return answered(page, password, '.prove .notice.bad')
+      },
+    },
+    'prompt-busy': {
+      show: (page) => {
+        answerInstead('/api/widget/account/prove', refusal('UNAVAILABLE', 503))
+        return answered(page, password, '.prove .notice.bad')
+      },
+    },
+    'prompt-without-network': {
+      show: async (page) => {
+        await page.route('**/api/widget/account/prove*', (route) => route.abort())
+        return await answered(page, password, '.prove .notice.bad')
+      },
+    },
+    'prompt-before-an-act': {
+      show: async (page) => {
+        const member = await newMember(rig)
+        await signInOnDevice(rig, page, member, { hasPassword: false })
+        const frame = await openWallet(page, member, {}, { isDevice: false })
+        await frame.click('button.avatar')
+        await frame.click('[data-part=data]')
+        await frame.click('.account-part .button')
+        await untilSeen(frame, '.prove #field-password')
+        return frame
+      },
+    },
+  }
+}
