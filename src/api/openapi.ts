@@ -300,7 +300,12 @@ const errorBody = z.object({
     .describe('INSUFFICIENT_BALANCE, BALANCE_LIMIT: the balance at the time of the refusal'),
   requiredAmount: z.number().optional().describe('INSUFFICIENT_BALANCE: the amount of the debit'),
   shortfall: z.number().optional().describe('INSUFFICIENT_BALANCE: the missing amount'),
-  reason: z.enum(keptReasons).optional().describe('ACCOUNT_NOT_DELETABLE: why the account cannot be deleted'),
+  reason: z
+    .enum([...keptReasons, 'busy'])
+    .optional()
+    .describe(
+      'ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when the service, not the user, has too many attempts',
+    ),
   declineCode: z.string().optional().describe('CARD_DECLINED: the card processor’s reason'),
   replayed: z.literal(true).optional().describe('A recorded refusal, replayed because its reference was used again'),
   mismatch: z

@@ -21,7 +21,7 @@ const walletApp = z
   .object({ clientId: z.string(), name: z.string(), logo: z.string().nullable().describe('A path on this service') })
   .meta({ id: 'WalletApp' })
 
-export const widgetTransaction = shape.transaction
+const widgetTransaction = shape.transaction
   .extend({
     app: walletApp.nullable().describe('The app that debited or credited the wallet; null for the service itself'),
     receiptCode: z.string().describe('The code by which support finds the transaction'),

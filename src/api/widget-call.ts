@@ -69,12 +69,14 @@ export async function readPageCall<T extends { clientId: string }>(
   return { app, input: parsed.input }
 }
 
-/** Answers 429 when too many password checks are already waiting. */
+const busy = { error: 'Many people are signing in; wait for the time in Retry-After.', reason: 'busy' }
+
+/** Answers 429 when too many password checks are already waiting; `reason` says that the user did not try too often. */
 export async function unlessBusy<T>(work: () => Promise<T>): Promise<T | Answer> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof PasswordsBusy) return refuseFor(5)
+    if (error instanceof PasswordsBusy) return refuse('RATE_LIMITED', busy, { 'retry-after': '5' })
     throw error
   }
 }

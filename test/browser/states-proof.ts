@@ -41,8 +41,8 @@ export const proofStates: StatesOf = (stage) => {
     return frame
   }
 
-  const refusal = (code: string, status: number) => () =>
-    Response.json({ error: 'x', code }, { status, headers: { 'retry-after': '300' } })
+  const tooMany = (reason?: string) => () =>
+    Response.json({ error: 'x', code: 'RATE_LIMITED', reason }, { status: 429, headers: { 'retry-after': '300' } })
 
   return {
     'new-device': { show: (page) => open(page) },
@@ -64,13 +64,13 @@ export const proofStates: StatesOf = (stage) => {
     'prompt-wrong-password': { show: (page) => answered(page, 'not this one', '#field-password-problem') },
     'prompt-too-many-tries': {
       show: (page) => {
-        answerInstead('/api/widget/account/prove', refusal('RATE_LIMITED', 429))
+        answerInstead('/api/widget/account/prove', tooMany())
         return answered(page, password, '.prove .notice.bad')
       },
     },
     'prompt-busy': {
       show: (page) => {
-        answerInstead('/api/widget/account/prove', refusal('UNAVAILABLE', 503))
+        answerInstead('/api/widget/account/prove', tooMany('busy'))
         return answered(page, password, '.prove .notice.bad')
       },
     },

@@ -22,8 +22,8 @@ export type ErrorBody = {
     shortfall?: number;
     /** CARD_DECLINED: the processor's reason. */
     declineCode?: string;
-    /** ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. */
-    reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute';
+    /** ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when all sign-ins together are too many. */
+    reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute' | 'busy';
     /** A recorded refusal, replayed because its reference was used again. */
     replayed?: true;
     mismatch?: MismatchField[];

@@ -54,7 +54,7 @@ export type Failure = {
   readonly retryAfterSeconds: number
   /** CARD_DECLINED only: the processor's reason. */
   readonly declineCode?: string
-  /** ACCOUNT_NOT_DELETABLE only: why the account cannot be deleted. */
+  /** ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` if not this user tried too often. */
   readonly reason?: string
 }
 

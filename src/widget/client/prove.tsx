@@ -50,9 +50,9 @@ export function View({ prompt, firstName, token, readProof, onForgot, onLeave }:
           labelledBy="prove-text"
           check={({ password = '' }) => ({ password: password === '' ? say('needed') : undefined })}
           send={prove}
-          explain={({ code }) => {
+          explain={({ code, reason }) => {
             if (code === 'INVALID_CREDENTIALS') return { password: say('passwordWrong') }
-            return code === 'UNAVAILABLE' ? { form: say('proveBusy') } : undefined
+            return reason === 'busy' ? { form: say('proveBusy') } : undefined
           }}
         >
           {(problems) => (

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { openIdentityRig, password, type IdentityRig } from '../../test/identity-rig.ts'
+import { hashPassword } from '../actions/people/passwords.ts'
+
+setDefaultTimeout(180_000)
+
+let rig: IdentityRig
+beforeAll(async () => {
+  rig = await openIdentityRig()
+  rig.move()
+})
+afterAll(() => rig.close())
+
+test('while too many passwords wait to be checked, the answer says that the service is busy, and not that the user tried too often', async () => {
+  const person = rig.newPerson()
+  const { body } = await person.newAccount()
+  const { body: made } = await rig.client.post('/api/widget/session', {
+    ...rig.credentials,
+    serviceUserId: body['serviceUserId'],
+  })
+  const prove = () => rig.page.post(`/api/widget/account/prove?session=${made['sessionToken']}`, { password })
+  // Two run at once and 500 wait.
+  const slow = { passwordCost: { memoryCost: 4_096, timeCost: 2 } }
+  const before = Promise.all(Array.from({ length: 502 }, () => hashPassword(slow, 'x')))
+  const refused = await prove()
+  expect([refused.status, refused.body['code'], refused.body['reason']]).toEqual([429, 'RATE_LIMITED', 'busy'])
+  expect(refused.headers.get('retry-after')).toBe('5')
+  await before
+  expect((await prove()).status).toBe(200)
+})
