@@ -202,7 +202,7 @@ test('it sees and changes nothing that its user has with another app', async () 
   }
   expect({ seen, faults }).toEqual({ seen: [], faults: [] })
   expect(calls).toBeGreaterThan(200)
-  // Receipts of its own entry, one for each set of headers.
+  // One receipt for each set of headers: that of the app's entry.
   expect(opened).toHaveLength(forged().length)
   expect(await rowsOfOthers()).toEqual(before)
   expect((await rivals.debit(rivalUserId, 1)).status).toBe(200)

@@ -238,24 +238,24 @@ describe('the password on this device', () => {
   })
 })
 
+/** A member with a second device, and a third that was signed in through another app. */
+async function newThree() {
+  const member = await newMember()
+  const second = cookieOf((await member.logIn()).headers)
+  const elsewhere = await member.logIn({ clientId: other.clientId })
+  const theirs = await sessionOf(elsewhere.body['serviceUserId'], other)
+  return { ...member, second, third: cookieOf(elsewhere.headers), theirs, otherUser: elsewhere.body['serviceUserId'] }
+}
+type Three = Awaited<ReturnType<typeof newThree>>
+
+/** What each proves with a new session, after the user signed in again where that is needed. */
+async function proofsOf({ serviceUserId, device, second, third, logIn }: Three, changes: object = {}) {
+  await logIn(changes)
+  const session = await sessionOf(serviceUserId)
+  return await Promise.all([device, second, third].map((each) => proofOf(session, each)))
+}
+
 describe('a device ends', () => {
-  /** A member with a second device, and a third that was signed in through another app. */
-  async function newThree() {
-    const member = await newMember()
-    const second = cookieOf((await member.logIn()).headers)
-    const elsewhere = await member.logIn({ clientId: other.clientId })
-    const theirs = await sessionOf(elsewhere.body['serviceUserId'], other)
-    return { ...member, second, third: cookieOf(elsewhere.headers), theirs, otherUser: elsewhere.body['serviceUserId'] }
-  }
-  type Three = Awaited<ReturnType<typeof newThree>>
-
-  /** What each proves with a new session, after the user signed in again where that is needed. */
-  async function proofsOf({ serviceUserId, device, second, third, logIn }: Three, changes: object = {}) {
-    await logIn(changes)
-    const session = await sessionOf(serviceUserId)
-    return await Promise.all([device, second, third].map((each) => proofOf(session, each)))
-  }
-
   test('signing out everywhere ends all', async () => {
     const member = await newThree()
     const done = await call('account/sign-out-everywhere', member.session, member.device, {})
@@ -331,16 +331,16 @@ describe('a device ends', () => {
   })
 })
 
-describe('a link to a paper ends with what it hangs on', () => {
-  const open = async (path: unknown) =>
-    (await rig.opened.app.fetch(new Request(`http://billfold.test${String(path)}`))).text()
-  const fileOf = (html: string) => /href="(\/widget\/papers\/[\w-]{32})"/.exec(html)?.[1]
-  const order = async ({ session, device }: { session: string; device: Headers }, kind = 'data') => {
-    const { body } = await call('papers', session, device, { kind, month: '2026-01' })
-    expect(body).toEqual({ path: expect.any(String) })
-    return body['path']
-  }
+const open = async (path: unknown) =>
+  (await rig.opened.app.fetch(new Request(`http://billfold.test${String(path)}`))).text()
+const fileOf = (html: string) => /href="(\/widget\/papers\/[\w-]{32})"/.exec(html)?.[1]
+const order = async ({ session, device }: { session: string; device: Headers }, kind = 'data') => {
+  const { body } = await call('papers', session, device, { kind, month: '2026-01' })
+  expect(body).toEqual({ path: expect.any(String) })
+  return body['path']
+}
 
+describe('a link to a paper ends with what it hangs on', () => {
   test('signing out everywhere ends it, and the link to its file, also when the session has expired', async () => {
     const member = await newMember()
     const { session, device, serviceUserId } = member

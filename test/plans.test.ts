@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { checkBooks } from '../src/actions/money/check-books.ts'
+import { replaceDevice } from '../src/actions/people/trust-device.ts'
 import { createSession } from '../src/actions/people/open-session.ts'
 import { connectApp } from '../src/actions/people/manage-links.ts'
 import { newId, newServiceUserId } from '../src/actions/tokens.ts'
@@ -17,6 +18,7 @@ import { newClient } from './client.ts'
 import { recordQueries, type RecordedQuery } from './recorded-queries.ts'
 import { newOperator, type TestOperator } from './operator.ts'
 import { newPage } from './page.ts'
+import { deviceOf } from './devices.ts'
 import { newApp, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
 
 setDefaultTimeout(180_000)
@@ -31,6 +33,7 @@ const indexesOf: Record<string, readonly string[]> = {
   repeats: ['repeats_pkey'],
   widget_sessions: ['widget_sessions_pkey'],
   link_codes: ['link_codes_pkey'],
+  devices: ['devices_token_hash_key'],
 }
 
 let opened: TestService
@@ -63,6 +66,10 @@ beforeAll(async () => {
   await pool.query(
     `insert into link_codes (code_hash, link_id, client_id, expires_at)
      select sha256(convert_to(id, 'UTF8')), id, client_id, now() + '1 hour' from links`,
+  )
+  await pool.query(
+    `insert into devices (id, token_hash, user_id, client_id, address_hash, expires_at)
+     select gen_random_uuid(), sha256(convert_to(id, 'UTF8')), user_id, client_id, sha256('x'), now() + '1 hour' from links`,
   )
   await pool.query(
     `insert into repeats (reference_key, wallet_id, amount, times, first_at, last_at)
@@ -173,6 +180,21 @@ const paths: Path[] = [
       if (made.kind !== 'created') throw new Error(made.kind)
       ok(await newPage(opened.app.fetch).wallet(made.sessionToken))
     },
+  ],
+  [
+    'the wallet in a widget on a device, and a sign-in there',
+    4,
+    async () => {
+      const app = await findApp(opened.service.db.pool, credentials.clientId)
+      const made = await createSession(opened.service, app!, { ...people[6]!, parentOrigin: null })
+      if (made.kind !== 'created') throw new Error(made.kind)
+      const owner = { userId: people[6]!.userId, clientId: credentials.clientId }
+      const { deviceToken, cookie } = await deviceOf(opened.service, owner)
+      const seen = await newPage(opened.app.fetch, undefined, { cookie }).wallet(made.sessionToken)
+      expect(seen.body['proof']).toBe('presence')
+      await replaceDevice(opened.service.db.pool, people[6]!.userId, { address: '', userAgent: null, deviceToken })
+    },
+    ['devices_user_id', 'devices_pkey'],
   ],
   [
     'the proof of a link',

@@ -162,8 +162,18 @@ export function toPrivateTransaction({ transfer }: ActivityEntry, currency: Curr
   const { type, amount, balanceAfter, currency: code, sequence, createdAt } = toTransaction(transfer, currency)
   const id = hash('sha256', `private-entry ${transfer.walletId} ${sequence}`, 'hex').slice(0, 32)
   return {
-    ...{ id: `txn_${id}`, type, amount, balanceAfter, currency: code, sequence, createdAt },
-    ...{ referenceType: '', referenceId: '', description: null, app: null, receiptCode: '' },
+    id: `txn_${id}`,
+    type,
+    amount,
+    balanceAfter,
+    currency: code,
+    sequence,
+    createdAt,
+    referenceType: '',
+    referenceId: '',
+    receiptCode: '',
+    description: null,
+    app: null,
     isPrivate: true,
   }
 }

@@ -3,7 +3,7 @@
  * that the open page sends. Neither is an authority alone: a token counts only with a session of the same user.
  */
 import { isDeviceToken } from '../actions/tokens.ts'
-import { findCookie } from '../web/cookies.ts'
+import { findCookie } from '../web/find-cookie.ts'
 
 /**
  * Browsers accept the prefix only from this host, for all its paths, and Secure; they treat the loopback address as secure.

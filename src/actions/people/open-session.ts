@@ -48,11 +48,7 @@ export type CheckedSession =
   | { readonly session?: never; readonly code: 'SESSION_EXPIRED' | 'INVALID_SESSION' }
 
 /** Sessions are not cached, so a session that ends is refused by the next call in every process. */
-export async function checkSession(
-  service: WithDb,
-  token: unknown,
-  deviceToken: string | undefined = undefined,
-): Promise<CheckedSession> {
+export async function checkSession(service: WithDb, token: unknown, deviceToken?: string): Promise<CheckedSession> {
   if (!isSessionToken(token)) return { code: 'INVALID_SESSION' }
   const deviceHash = deviceToken === undefined ? null : hashSecret(deviceToken)
   const session = await findSession(service.db.pool, hashSecret(token), deviceHash)

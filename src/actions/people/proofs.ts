@@ -21,7 +21,7 @@ export function hasProof(session: Session, needed: UserProof): boolean {
   return userProofs.indexOf(proofOf(session)) >= userProofs.indexOf(needed)
 }
 
-/** A session alone sees the entries of its own app and of the service. */
+/** A session alone sees the entries of the app that created it, and of the service. */
 export function maySee(session: Session, { transfer }: ActivityEntry): boolean {
   if (hasProof(session, 'person') || isServiceOwn(transfer)) return true
   return transfer.counterAccount === counterAccountOfApp(session.clientId)

@@ -1,6 +1,6 @@
 /** The two cookies of the admin area: `session`, and `form`, which binds forms sent before a session exists. */
 import type { Config } from '../../config.ts'
-import { findCookie } from '../../web/cookies.ts'
+import { findCookie } from '../../web/find-cookie.ts'
 
 export type CookieName = 'session' | 'form'
 

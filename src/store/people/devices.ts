@@ -59,9 +59,10 @@ export async function insertDevice(
  */
 export async function updateDevicesReplaced(db: Queryable, userId: string, presented: Buffer | null): Promise<void> {
   await db.query(
-    `update devices set revoked_at = now() where revoked_at is null and (token_hash = $2 or id in (
-       select id from devices where user_id = $1 and expires_at > now() and revoked_at is null
-       order by created_at desc, id desc offset ${maxDevices}))`,
+    `update devices set revoked_at = now() where revoked_at is null and id in (
+       select id from devices where token_hash = $2
+       union all (select id from devices where user_id = $1 and expires_at > now() and revoked_at is null
+         order by created_at desc, id desc offset ${maxDevices}))`,
     [userId, presented],
   )
 }

@@ -78,7 +78,7 @@ const findSessionsSql = {
     select s.*, ${walletColumns} from s join wallets w on w.id = s."userId"`,
 }
 
-/** The token of a device counts only for sessions of its own user. */
+/** The token of a device counts only for sessions of the same user. */
 export async function findSession(
   db: Queryable,
   tokenHash: Buffer,
