@@ -376,6 +376,17 @@ describe('a link to a paper ends with what it hangs on', () => {
     expect(await open(second)).toContain('can be opened only once')
   })
 
+  test('a sign-out everywhere also ends one whose session has just expired', async () => {
+    const { session, serviceUserId, device, logIn } = await newMember()
+    await rig.client.credit(String(serviceUserId), 5)
+    await rig.setLate(4 * minuteMs)
+    const { body } = await call('papers', session, {}, { kind: 'receipt', sequence: 1 })
+    await rig.setLate(5.5 * minuteMs)
+    await call('account/sign-out-everywhere', await sessionOf(serviceUserId), device, {})
+    await logIn()
+    expect(await open(body['path'])).toContain('can be opened only once')
+  })
+
   test('who downloads the data is mailed', async () => {
     const member = await newMember()
     const file = fileOf(await open(await order(member)))
