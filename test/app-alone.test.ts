@@ -5,6 +5,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Route } from '../src/api/route.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
+import { newId } from '../src/actions/tokens.ts'
+import { postForService } from '../src/actions/money/post.ts'
+import { findLink } from '../src/store/links.ts'
 import { newClient, type Client } from './client.ts'
 import { cookieOf } from './devices.ts'
 import { openIdentityRig, password, type IdentityRig } from './identity-rig.ts'
@@ -60,6 +63,14 @@ beforeAll(async () => {
   }
   const credited = await rivals.post('/api/server/wallet/credit', { ...entry, description: 'Insulin' })
   await client.credit(serviceUserId, 20)
+  // An operator's correction on the account of the other app, with the reason.
+  const correction = { referenceType: 'CORRECTION', referenceId: newId(), description: 'Wrong dose of the pharmacy' }
+  await postForService(service, {
+    walletId: (await findLink(service.db.pool, app.clientId, serviceUserId))!.userId,
+    counterAccount: `app:${rival.clientId}`,
+    amountMinor: 100n,
+    ...correction,
+  })
   const transactionId = String(credited.body['transactionId'])
   const { rows } = await service.db.pool.query<{ id: string }>('select id from users where email = $1', [person.email])
   userId = rows[0]!.id
@@ -71,6 +82,7 @@ beforeAll(async () => {
     referenceType: 'PRESCRIPTION',
     referenceId: 'rx-4711',
     description: 'Insulin',
+    correction: correction.description,
     transactionId,
     receiptCode: receiptCodeOf(transactionId.slice('txn_'.length)),
     device: cookieOf(signedIn.headers)['cookie']!.split('=')[1]!,
@@ -108,6 +120,7 @@ const aims: Record<string, readonly Record<string, unknown>[]> = {
   '/api/widget/papers': [
     { kind: 'receipt', sequence: 1 },
     { kind: 'receipt', sequence: 2 },
+    { kind: 'receipt', sequence: 3 },
     { kind: 'statement', month: '2026-01' },
     { kind: 'data' },
   ],
@@ -210,7 +223,7 @@ test('it sees and changes nothing that its user has with another app', async () 
 
 test('it sees that the user has other entries, and nothing about them', async () => {
   const { body } = await rig.page.wallet(await newSession())
-  const [own, others] = (body['transactions'] as Record<string, unknown>[]).slice(-2)
+  const [, own, others] = (body['transactions'] as Record<string, unknown>[]).slice(-3)
   expect(own).toMatchObject({ amount: 20, app: { clientId: app.clientId }, referenceType: 'ORDER' })
   expect(others).toEqual({
     id: expect.stringMatching(/^txn_[0-9a-f]{32}$/),
@@ -237,6 +250,20 @@ test('it may leave: it disconnects itself, and what the user has with the other 
   expect((await client.debit(serviceUserId, 1)).status).toBe(404)
   expect(await rowsOfOthers()).toEqual(before)
   expect((await rivals.debit(rivalUserId, 1)).status).toBe(200)
+})
+
+test('its guesses from many addresses use up its own attempts, and none that the user has elsewhere', async () => {
+  const person = rig.newPerson()
+  serviceUserId = String((await person.newAccount()).body['serviceUserId'])
+  const session = await newSession()
+  const statuses: number[] = []
+  for (let i = 0; i < 120; i++) {
+    rig.move()
+    statuses.push((await rig.page.post(`/api/widget/account/prove?session=${session}`, { password: `${i}` })).status)
+  }
+  expect(statuses).toEqual([...Array<number>(20).fill(401), ...Array<number>(100).fill(429)])
+  rig.move()
+  expect((await person.logIn()).status).toBe(200)
 })
 
 test('the password does not help it: the same limits as at the sign-in count its guesses', async () => {

@@ -200,7 +200,7 @@ export const edgeGuards: readonly Guarded[] = [
     mutants: [
       [`if (deviceId === null) return 'session'`, `if (deviceId === null) return 'person'`],
       [`return presenceUntil === null ? 'person' : 'presence'`, `return 'presence'`],
-      [`return transfer.counterAccount === counterAccountOfApp(session.clientId)`, `return true`],
+      [`return counterAccount === counterAccountOfApp(session.clientId)`, `return true`],
     ],
   },
   {

@@ -54,6 +54,11 @@ export const operatorPasswords = door('operator-password', { address: 50, here: 
  * from all others.
  */
 export const operatorCodes: Rule = { name: 'operator-code', limit: 4, windowMs: 15 * minuteMs }
+/**
+ * Guesses at a user's password through the sessions of one app. The app's backend creates them alone, from any number of addresses:
+ * it must not use up the guesses that the user has elsewhere.
+ */
+export const proofsOfApp: Rule = { name: 'password-app', limit: 20, windowMs: 15 * minuteMs }
 /** A stolen operator session must not help to guess the password. */
 export const ownPasswords: Rule = { name: 'operator-own-password', limit: 10, windowMs: 15 * minuteMs }
 export const mailsHere: Rule = { name: 'mail-here', limit: 4, windowMs: 15 * minuteMs }

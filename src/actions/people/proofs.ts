@@ -3,7 +3,6 @@
  * sessions alone. A device proves the person, and a password given on it within ten minutes proves that the person is present.
  */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
-import { isServiceOwn } from '../../store/outcomes.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import type { ActivityEntry } from '../money/read-activity.ts'
 
@@ -21,8 +20,9 @@ export function hasProof(session: Session, needed: UserProof): boolean {
   return userProofs.indexOf(proofOf(session)) >= userProofs.indexOf(needed)
 }
 
-/** A session alone sees the entries of the app that created it, and of the service. */
+/** A session alone sees what its app sees: entries of the app and on the service's accounts, and no correction of another app. */
 export function maySee(session: Session, { transfer }: ActivityEntry): boolean {
-  if (hasProof(session, 'person') || isServiceOwn(transfer)) return true
-  return transfer.counterAccount === counterAccountOfApp(session.clientId)
+  const { counterAccount } = transfer
+  if (hasProof(session, 'person') || !counterAccount.startsWith('app:')) return true
+  return counterAccount === counterAccountOfApp(session.clientId)
 }
