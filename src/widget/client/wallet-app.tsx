@@ -123,7 +123,7 @@ type OpenState = Extract<WalletState, { kind: 'open' }>
 type WalletProps = { state: OpenState; parent: Parent; visit: Visit; onLanguage: OnLanguage }
 
 function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
-  const { words, clientId } = usePage()
+  const { words } = usePage()
   const { wallet } = state
   const [view, setView] = useOpened()
   const session = visit.session()
@@ -134,13 +134,17 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   const isMounted = useIsMounted()
   usePreload(laterViews)
 
+  // Nothing but the last ten entries that are not private can be opened without the person.
+  const isOpenToSession = ({ entry }: Opened) =>
+    wallet.transactions.some(({ id, isPrivate }) => id === entry?.id && !isPrivate)
+
   // The device was ended elsewhere: a view that needs it waits behind the prompt.
   useEffect(() => {
-    if (view && needsPerson(view, clientId) && !proofs.has('person')) void proofs.ask('person')
+    if (view && !isOpenToSession(view) && !proofs.has('person')) void proofs.ask('person')
   }, [wallet.proof])
 
   async function open(next: Opened): Promise<void> {
-    const isAllowed = proofs.has('person') || !needsPerson(next, clientId)
+    const isAllowed = proofs.has('person') || isOpenToSession(next)
     if (isAllowed || (await proofs.ask('person', next.name === 'account'))) setView(next)
   }
 
@@ -205,11 +209,6 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
       )}
     </ProofContext.Provider>
   )
-}
-
-/** Entries of other apps are shown only to the user: an app that opens a wallet does not see what other apps did in it. */
-function needsPerson({ name, entry }: Opened, clientId: string): boolean {
-  return name === 'account' || entry === undefined || (entry.app !== null && entry.app.clientId !== clientId)
 }
 
 /** The entry as the wallet has it now, if it is among the last ten and not private. */
