@@ -341,27 +341,27 @@ test('a paper that cannot be ordered closes its window and says why', async () =
   await rig.closePage(page)
 })
 
+/** The same user on two devices; the second one opens the list of devices. */
+async function onTwoDevices() {
+  const member = await newCustomer()
+  const lost = await openShop(rig, member)
+  const kept = await openShop(rig, member)
+  await kept.frame.click('button.avatar')
+  await kept.frame.click('[data-part=signedIn]')
+  await kept.frame.waitForSelector('.entry >> text=This device')
+  return { lost, kept }
+}
+
+async function endOther({ page, frame }: { page: Page; frame: Frame }): Promise<void> {
+  await frame.click('.entry:has(.may):not(:has-text("This device")) .button')
+  await focusIs(frame, 'Sign out')
+  await tabTo(page, frame, '.ask .danger')
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector('[role=status] >> text=is signed out.')
+  await until(frame, () => document.activeElement?.matches('ul[aria-label=Devices]'))
+}
+
 describe('a device that is ended elsewhere', () => {
-  /** The same user on two devices; the second one opens the list of devices. */
-  async function onTwoDevices() {
-    const member = await newCustomer()
-    const lost = await openShop(rig, member)
-    const kept = await openShop(rig, member)
-    await kept.frame.click('button.avatar')
-    await kept.frame.click('[data-part=signedIn]')
-    await kept.frame.waitForSelector('.entry >> text=This device')
-    return { lost, kept }
-  }
-
-  async function endOther({ page, frame }: { page: Page; frame: Frame }): Promise<void> {
-    await frame.click('.entry:has(.may):not(:has-text("This device")) .button')
-    await focusIs(frame, 'Sign out')
-    await tabTo(page, frame, '.ask .danger')
-    await page.keyboard.press('Enter')
-    await frame.waitForSelector('[role=status] >> text=is signed out.')
-    await until(frame, () => document.activeElement?.matches('ul[aria-label=Devices]'))
-  }
-
   test('asks for the password in place, and goes on in the same part of the account', async () => {
     const { lost, kept } = await onTwoDevices()
     await lost.frame.click('button.avatar')

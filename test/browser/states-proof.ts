@@ -6,6 +6,9 @@ import { untilSeen } from '../until.ts'
 import { newMember, password, signInOnDevice, type Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
+const tooMany = (reason?: string) => () =>
+  Response.json({ error: 'x', code: 'RATE_LIMITED', reason }, { status: 429, headers: { 'retry-after': '300' } })
+
 export const proofStates: StatesOf = (stage) => {
   const { rig, funded, openWallet, answerInstead } = stage
 
@@ -40,9 +43,6 @@ export const proofStates: StatesOf = (stage) => {
     await untilSeen(frame, until)
     return frame
   }
-
-  const tooMany = (reason?: string) => () =>
-    Response.json({ error: 'x', code: 'RATE_LIMITED', reason }, { status: 429, headers: { 'retry-after': '300' } })
 
   return {
     'new-device': { show: (page) => open(page) },
