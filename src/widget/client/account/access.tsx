@@ -7,7 +7,7 @@ import { usePage } from '../page-context.tsx'
 import { useIsMounted } from '../parts.tsx'
 import type { PartProps } from './account.tsx'
 import { AppList, useAgo } from './app-list.tsx'
-import { useBrowserName } from './browser-name.ts'
+import { useBrowserName } from './use-browser-name.ts'
 import { Devices, type Device } from './devices.tsx'
 import { Ask, Loaded, useAsking, type Load } from './part-form.tsx'
 

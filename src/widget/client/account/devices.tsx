@@ -6,7 +6,7 @@ import { Icon } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
 import type { PartProps } from './account.tsx'
 import { useAgo } from './app-list.tsx'
-import { useBrowserName } from './browser-name.ts'
+import { useBrowserName } from './use-browser-name.ts'
 import { Ask, StatusNotice, useAsking } from './part-form.tsx'
 
 export type Device = {
