@@ -7,7 +7,7 @@ import { getReconciliationState, listOpenDifferences } from '../../src/store/boo
 import { reconcileDay } from '../../src/work/reconcile-day.ts'
 import { runDue } from '../../src/work/runner.ts'
 import { newClient } from '../client.ts'
-import { newOperator, type TestOperator } from '../operator.ts'
+import { host, newOperator, type TestOperator } from '../operator.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newUser } from '../service.ts'
 import { letPass, topupTables } from '../time.ts'
@@ -282,4 +282,32 @@ test('while files of 10 MB and of every nasty shape are uploaded, an app’s deb
   } finally {
     await service.stop()
   }
+})
+
+const sendParts = async (by: TestOperator, body: BodyInit) => {
+  const headers = {
+    origin: host,
+    host: new URL(host).host,
+    cookie: `billfold-session=${by.token}`,
+    'content-type': 'multipart/form-data; boundary=edge',
+  }
+  return await bench.app.fetch(new Request(`${host}/admin/reconciliation/file`, { method: 'POST', body, headers }))
+}
+
+test('a form of many parts is refused before it is split', async () => {
+  const parts = `${part('_token', '')}${formTokenOf(finance.token)}\r\n${`${part('x', '')}\r\n`.repeat(100_000)}--edge--\r\n`
+  expect((await sendParts(finance, parts)).status).toBe(415)
+})
+
+test('an operator without the right is refused before the file is read', async () => {
+  const viewer = await newOperator(bench.opened, 'viewer')
+  let pulled = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      pulled++
+      controller.enqueue(new Uint8Array(65_536))
+    },
+  })
+  const response = await sendParts(viewer, body)
+  expect([response.status, pulled < 3]).toEqual([403, true])
 })
