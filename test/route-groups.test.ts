@@ -11,13 +11,15 @@ const section = text.split(/^## /m).find((part) => part.startsWith('Threats by r
 const cells = section.split('\n').flatMap((line) => /^\| (`\/.*?`) +\|/.exec(line)?.[1] ?? [])
 const named = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, group]) => group!))
 
-/** A group is the first two parts of a path, or three below /api; a file of a page belongs to its page. */
+/** A group is the first part of a path, two in the areas that have many, three below /api. A file of a page belongs to its page. */
+const partsOfGroup: Readonly<Record<string, number>> = { api: 3, admin: 2, widget: 2, mails: 2 }
+
 function groupOf(path: string): string {
   const parts = path
     .replace(/\.csv$/, '')
     .split('/')
     .filter(Boolean)
-  return `/${parts.slice(0, parts[0] === 'api' ? 3 : 2).join('/')}`
+  return `/${parts.slice(0, partsOfGroup[parts[0]!] ?? 1).join('/')}`
 }
 
 const paths = [
