@@ -110,6 +110,13 @@ describe('by the link in a mail', () => {
     expect(await stopped()).toEqual(['receipts'])
   })
 
+  test('the user is mailed once when a link stops warnings, and not when it stops receipts', async () => {
+    for (const choice of ['sign-ins', 'sign-ins', 'receipts'] as const)
+      expect((await ask(await linkOf(choice), 'POST')).status).toBe(200)
+    const { rows } = await opened.service.db.pool.query('select detail from mails where user_id = $1', [userId])
+    expect(rows).toEqual([{ detail: expect.objectContaining({ kind: 'mails-stopped', choice: 'sign-ins' }) }])
+  })
+
   test('an altered, truncated or invented link is refused and reveals nothing', async () => {
     const url = await linkOf('receipts')
     const token = new URL(url).searchParams.get('token')!

@@ -1,6 +1,6 @@
 /** Which optional mails a user gets. Mails about the safety of the account and about debts are always sent. */
 import { z } from 'zod'
-import { chooseOwnMail, isWarning, readMailChoices } from '../actions/mails/stop-mails.ts'
+import { chooseMail, isWarning, readMailChoices } from '../actions/mails/stop-mails.ts'
 import type { Service } from '../actions/service.ts'
 import { mailChoices } from '../store/mails.ts'
 import { answer, refuse, type Answer } from './reply.ts'
@@ -49,7 +49,7 @@ export function widgetMailRoutes(service: Service): Route[] {
       example: { input: { choice: 'receipts', isWanted: false }, output: example },
       run: async (session, { choice, isWanted }, from) => {
         const unproved = !isWanted && isWarning(choice) ? refuseUnproved(session, 'presence') : undefined
-        return unproved ?? toAnswer(await chooseOwnMail(service, session, { choice, isWanted, ...from }))
+        return unproved ?? toAnswer(await chooseMail(service, session, { choice, isWanted, ...from }))
       },
     }),
   ]

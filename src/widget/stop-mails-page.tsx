@@ -30,7 +30,10 @@ async function stopMails(service: Service, c: HonoContext, isPost: boolean): Pro
   const asked = parseAcceptLanguage(c.req.header('accept-language'))
   const language = chooseLanguage(reader?.language, ...asked, reader?.pageLanguage)
   if (!link) return await showStopPage(service, language, { kind: 'bad' })
-  if (isPost) await chooseMail(service, link.userId, link.choice, false)
+  if (isPost) {
+    const from = { address: c.env.address, userAgent: c.req.header('user-agent') ?? null, lang: language.code }
+    await chooseMail(service, link, { choice: link.choice, isWanted: false, ...from })
+  }
   return await showStopPage(service, language, { kind: isPost ? 'done' : 'ask', link, token })
 }
 

@@ -6,7 +6,6 @@
 import { listAuditOf } from '../../store/audit.ts'
 import { transact, type Queryable } from '../../store/connection/database.ts'
 import { findMailReader, mailChoices, updateMailChoice, type MailChoice, type MailReader } from '../../store/mails.ts'
-import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
 import { browserName } from '../browser-name.ts'
 import type { Acting } from '../people/trust-device.ts'
@@ -57,25 +56,18 @@ export async function readMailChoices({ db }: Service, userId: string): Promise<
   return (await findMailReader(db.pool, userId))?.stopped
 }
 
-/** Returns the kinds the user is unsubscribed from afterwards; undefined for a deleted user. Safe to repeat. */
-export async function chooseMail(
-  { db }: Service,
-  userId: string,
-  choice: MailChoice,
-  isWanted: boolean,
-): Promise<readonly MailChoice[] | undefined> {
-  return await updateMailChoice(db.pool, userId, choice, isWanted)
-}
-
 /** Mails that warn the user of another person's acts: stopping them needs the user's presence. */
 export function isWarning(choice: MailChoice): boolean {
   return choice !== 'receipts'
 }
 
-/** The same in the account. The user is mailed when warnings stop: the mail is the last one to say so. */
-export async function chooseOwnMail(
+/**
+ * Returns the kinds the user is unsubscribed from afterwards; undefined for a deleted user. Safe to repeat. The user is mailed when
+ * warnings stop: a mail with the link may have been forwarded. `clientId` is the app of the account's page; absent for a link.
+ */
+export async function chooseMail(
   service: Pick<Service, 'db' | 'now' | 'wakeUps'>,
-  { userId, clientId }: Session,
+  { userId, clientId }: { readonly userId: string; readonly clientId?: string },
   { choice, isWanted, address, userAgent, lang }: Acting & { choice: MailChoice; isWanted: boolean },
 ): Promise<readonly MailChoice[] | undefined> {
   const changed = await transact(service.db, async (tx) => {
@@ -85,7 +77,7 @@ export async function chooseOwnMail(
     const isStopped = isWarning(choice) && !isWanted && !before.stopped.includes(choice)
     if (!isStopped) return { stopped, isStopped }
     const actor = { name: `user:${userId}`, address }
-    await recordAudit(tx, actor, 'user.mails-stopped', `user:${userId}`, { clientId, choice })
+    await recordAudit(tx, actor, 'user.mails-stopped', `user:${userId}`, { ...(clientId && { clientId }), choice })
     const at = service.now().toISOString()
     const notification = { kind: 'mails-stopped', choice, at, browser: browserName(userAgent) } as const
     await notify(tx, userId, notification, { id: newId(), lang })
