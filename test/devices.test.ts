@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { hashSecret } from '../src/actions/tokens.ts'
 import { cookieOf, deviceOf } from './devices.ts'
 import { minuteMs, openIdentityRig, password, type IdentityRig } from './identity-rig.ts'
+import { recordQueries } from './recorded-queries.ts'
 import { newApp, type Credentials } from './service.ts'
 
 setDefaultTimeout(180_000)
@@ -115,6 +116,19 @@ describe('the token', () => {
     await logIn()
     expect(await proofOf(session, device)).toBe('session')
   })
+})
+
+test('the wallet on a device costs no query more than with a session alone', async () => {
+  const { session, device } = await newMember()
+  // The first reads record the browser of the session and the use of the device.
+  for (const headers of [{}, device]) await proofOf(session, headers)
+  const sent = async (headers: Headers) => {
+    const recorded = await recordQueries(async () => void (await proofOf(session, headers)))
+    return recorded.map(({ text }) => text).filter((text) => /widget_sessions|wallets|devices|topups/.test(text))
+  }
+  const alone = await sent({})
+  expect(alone.length).toBeGreaterThan(1)
+  expect(await sent(device)).toEqual(alone)
 })
 
 describe('time, by the database’s clock', () => {
