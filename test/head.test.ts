@@ -4,7 +4,9 @@ import { adminRoutes } from '../src/admin/pages.tsx'
 import { listTables, quoted } from '../src/store/migrations/tables.ts'
 import { adminForms } from './admin-forms.ts'
 import { newClient } from './client.ts'
+import { deviceOf } from './devices.ts'
 import { host, newOperator } from './operator.ts'
+import { newPage } from './page.ts'
 import { openRig } from './routes/rig.ts'
 import { openTestService, type TestService } from './service.ts'
 import { openBench } from './topup/rig.ts'
@@ -36,10 +38,12 @@ const query = new URLSearchParams({
 const cookie = `billfold-session=${admin.token}`
 
 async function newPaper(): Promise<string> {
-  const body = new URLSearchParams({ session, kind: 'receipt', sequence: '1', lang: 'en', timeZone: 'UTC' })
-  const ordered = await opened.app.fetch(new Request(`${host}/widget/papers`, { method: 'POST', body }))
-  expect(ordered.status).toBe(303)
-  return ordered.headers.get('location')!
+  const { cookie: device } = await deviceOf(opened.service, { userId: rig.owner.userId, clientId: rig.app.clientId })
+  const order = { kind: 'receipt', sequence: 1, lang: 'en', timeZone: 'UTC' }
+  const page = newPage(opened.app.fetch, undefined, { cookie: device })
+  const { status, body } = await page.post(`/api/widget/papers?session=${session}`, order)
+  expect(status).toBe(200)
+  return String(body['path'])
 }
 
 /** An existing id for the parameters of each path. */

@@ -3,7 +3,9 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { adminForms } from './admin-forms.ts'
 import { newClient } from './client.ts'
+import { deviceOf } from './devices.ts'
 import { host, newOperator } from './operator.ts'
+import { newPage } from './page.ts'
 import { openRig } from './routes/rig.ts'
 import { openTestService } from './service.ts'
 import { openBench } from './topup/rig.ts'
@@ -55,12 +57,16 @@ test('every page of the admin area, found or not, is separated from other sites'
 })
 
 test('papers, the page that stops mails, explanations and documents are separated from other sites', async () => {
-  const order = { session, kind: 'receipt', sequence: '1', lang: 'en', timeZone: 'UTC' }
-  const paper = (await bench.app.fetch(post('/widget/papers', order))).headers.get('location')!
+  const { cookie } = await deviceOf(bench.service, { userId: rig.owner.userId, clientId: rig.app.clientId })
+  const order = { kind: 'receipt', sequence: 1, lang: 'en', timeZone: 'UTC' }
+  const ordered = await newPage(bench.app.fetch, undefined, { cookie }).post(
+    `/api/widget/papers?session=${session}`,
+    order,
+  )
+  const paper = String(ordered.body['path'])
   const requests = [
     get(paper),
     get(paper),
-    post('/widget/papers', { ...order, session: 'x' }),
     get('/mails/stop?token=none'),
     post('/mails/stop?token=none', {}),
     get('/widget/wallet?clientId=none'),

@@ -6,7 +6,9 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { adminForms } from './admin-forms.ts'
 import { newClient } from './client.ts'
+import { deviceOf } from './devices.ts'
 import { host, newOperator } from './operator.ts'
+import { newPage } from './page.ts'
 import { newApp, newUser } from './service.ts'
 import { openBench } from './topup/rig.ts'
 
@@ -165,16 +167,18 @@ test('forms that come back with a problem isolate what was sent', async () => {
 })
 
 test('papers isolate names, and CSV files show the character as its code', async () => {
-  const { body } = await client.post('/api/widget/session', { ...app, serviceUserId: user.serviceUserId })
-  const order = { session: String(body['sessionToken']), kind: 'receipt', sequence: '2', lang: 'en', timeZone: 'UTC' }
-  const request = new Request(`${host}/widget/papers`, { method: 'POST', body: new URLSearchParams(order) })
-  const paper = (await bench.app.fetch(request)).headers.get('location')!
+  const session = await client.post('/api/widget/session', { ...app, serviceUserId: user.serviceUserId })
+  const { cookie } = await deviceOf(bench.service, { userId: user.userId, clientId: app.clientId })
+  const order = { kind: 'receipt', sequence: 2, lang: 'en', timeZone: 'UTC' }
+  const path = `/api/widget/papers?session=${String(session.body['sessionToken'])}`
+  const { body } = await newPage(bench.app.fetch, undefined, { cookie }).post(path, order)
+  const paper = String(body['path'])
   const html = await (await bench.app.fetch(new Request(host + paper))).text()
   expect(html).toContain(textOf('app'))
   expect(exposedIn(html)).toEqual([])
-  for (const path of ['/admin/audit.csv', '/admin/topups.csv', `${wallet}/ledger.csv`, '/admin/wallets.csv']) {
-    const file = await (await admin.get(path)).text()
-    expect([path, file.includes('\u202e')]).toEqual([path, false])
+  for (const list of ['/admin/audit.csv', '/admin/topups.csv', `${wallet}/ledger.csv`, '/admin/wallets.csv']) {
+    const file = await (await admin.get(list)).text()
+    expect([list, file.includes('\u202e')]).toEqual([list, false])
   }
   expect(await (await admin.get(`${wallet}/ledger.csv`)).text()).toContain('\\u202eevil description debit')
 })
