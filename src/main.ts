@@ -106,6 +106,20 @@ function listen(app: App) {
   })
 }
 
+/** The parent of several workers answers while none of them serves. */
+function listenInstead() {
+  const body = '{"error":"The service is starting again. Try again in a second.","code":"UNAVAILABLE"}'
+  const headers = { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' }
+  return Bun.serve({
+    hostname: config.host,
+    port: config.port,
+    reusePort: true,
+    idleTimeout: 5,
+    maxRequestBodySize: 1024 * 1024,
+    fetch: () => new Response(body, { status: 503, headers }),
+  })
+}
+
 function answerFault(error: Error): Response {
   log.error('a request failed', faultFields(error))
   return new Response('{"error":"Something unexpected happened.","code":"INTERNAL"}', {
@@ -135,6 +149,8 @@ async function supervise(connection: Connection): Promise<void> {
     command,
     environment: { PORT: String(config.port) },
     leaveMs: Math.max(config.announceMs, 2_000) + 20_000,
+    port: config.port,
+    listenInstead,
     onRestart: (code) => log.error('a worker ended and is started again', { code }),
   })
   process.on('SIGHUP', () => {

@@ -1,11 +1,21 @@
 /** Processes that end, are replaced or die, under clients who do not stop asking. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { eventually } from './eventually.ts'
 import { answersOf, failuresOf, startClients, type KeepAliveClient, type Load } from './keep-alive.ts'
 import { startProcess, waitForWorkers, workersOf, type ServiceProcess } from './process.ts'
 import { newApp, newUsers, openTestService, type Credentials, type TestService } from './service.ts'
 
 setDefaultTimeout(180_000)
+
+/** Sockets that listen on the port, of any process: state 0A in the kernel's table. */
+function listenersOn(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => readFileSync(path, 'utf8').split('\n'))
+  return lines.map((line) => line.trim().split(/\s+/)).filter((row) => row[1]?.endsWith(local) && row[3] === '0A')
+    .length
+}
 
 let opened: TestService
 let app: Credentials
@@ -102,4 +112,48 @@ describe('with two workers', () => {
     expect(failed.length).toBeGreaterThan(0)
     expect(failed.length).toBeLessThan(32)
   })
+
+  test.skipIf(process.platform !== 'linux')(
+    'a second kill -9 while the first worker is restarted refuses no connection, and callers get 503 or 200',
+    async () => {
+      const { hostname, port } = new URL(service.url)
+      const state = { isOn: true, connected: 0, refused: 0 }
+      const statuses = new Set<number>()
+      const connectAgain = async () => {
+        while (state.isOn) {
+          await new Promise<void>((resolve) => {
+            const socket = connect(Number(port), hostname)
+            socket.on('connect', () => (state.connected++, socket.destroy(), resolve()))
+            socket.on('error', (error: Error & { code?: string }) => {
+              if (error.code === 'ECONNREFUSED') state.refused++
+              resolve()
+            })
+          })
+          await Bun.sleep(2)
+        }
+      }
+      const askAgain = async () => {
+        while (state.isOn) {
+          // A connection to a worker that is killed is cut off.
+          const response = await fetch(`${service.url}/healthz`, { keepalive: false }).catch(() => undefined)
+          if (response) statuses.add(response.status)
+          await Bun.sleep(5)
+        }
+      }
+      const asking = [connectAgain(), connectAgain(), askAgain()]
+      const [first, second] = workersOf(service)
+      process.kill(first!, 'SIGKILL')
+      // The guard listens beside the second worker long before a new worker can; without a guard, nothing does.
+      for (let waited = 0; waited < 400 && listenersOn(Number(port)) < 2; waited += 10) await Bun.sleep(10)
+      process.kill(second!, 'SIGKILL')
+      await waitForWorkers(service, [first!, second!])
+      await eventually(() => listenersOn(Number(port)), 2)
+      await eventually(async () => (await fetch(`${service.url}/healthz`, { keepalive: false })).status, 200)
+      state.isOn = false
+      await Promise.all(asking)
+      expect(state.refused).toBe(0)
+      expect(state.connected).toBeGreaterThan(50)
+      expect([...statuses].sort((a, b) => a - b)).toEqual([200, 503])
+    },
+  )
 })

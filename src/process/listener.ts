@@ -15,6 +15,11 @@ const attachReuseportProgram = 51
 
 const answerWith = (value: number): Instruction => [0x06, 0, 0, value]
 
+/** The kernel's extensions begin at -4096; 56 is a random number. */
+const loadRandom: Instruction = [0x20, 0, 0, 0xffff_f000 + 56]
+const modulo = (divisor: number): Instruction => [0x94, 0, 0, divisor]
+const answerLoaded: Instruction = [0x16, 0, 0, 0]
+
 /** Byte 13 of the TCP header has the flags. Drops packets with SYN and without ACK, which ask for a new connection. */
 const dropFirstPackets: readonly Instruction[] = [
   [0x30, 0, 0, 13],
@@ -30,6 +35,14 @@ const dropFirstPackets: readonly Instruction[] = [
  */
 export async function steerToNewest(port: number, listeners: number): Promise<boolean> {
   return await tryAttach(port, attachReuseportProgram, [answerWith(listeners - 1)])
+}
+
+/**
+ * Distributes new connections over the first `listeners` on the port, so that one that begins to listen later gets none until one
+ * of the first is closed: the kernel moves the last socket into the place of a closed one.
+ */
+export async function steerToFirst(port: number, listeners: number): Promise<boolean> {
+  return await tryAttach(port, attachReuseportProgram, [loadRandom, modulo(listeners), answerLoaded])
 }
 
 /** Lets the kernel distribute new connections again: a number that no socket has leaves the choice to it. */

@@ -1,6 +1,7 @@
 /** Several processes on one port: starts, restarts, replaces and ends them, and adds up their metrics. */
 import { AggregatorRegistry, type MetricObject, type Registry } from 'prom-client'
-import { stopSteering, steerToNewest } from './listener.ts'
+import { openGuard, type Listener } from './parent-listener.ts'
+import { stopSteering, steerToFirst, steerToNewest } from './listener.ts'
 
 export type Workers = {
   /**
@@ -16,7 +17,7 @@ export type Workers = {
 
 type ToParent =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'steered' }
+  | { readonly kind: 'steered'; readonly isDone: boolean }
   | { readonly kind: 'ask'; readonly id: number }
   | { readonly kind: 'collected'; readonly id: number; readonly metrics: MetricObject[] }
   /** The final counts of a worker that leaves. */
@@ -24,8 +25,9 @@ type ToParent =
 type ToWorker =
   | { readonly kind: 'collect'; readonly id: number }
   | { readonly kind: 'merged'; readonly id: number; readonly text: string }
-  /** `steer` directs all new connections to this worker, `spread` to all workers again. */
+  /** `steer` directs all new connections to this worker, `keep` to the workers that listen now, `spread` to all again. */
   | { readonly kind: 'steer'; readonly listeners: number }
+  | { readonly kind: 'keep'; readonly listeners: number }
   | { readonly kind: 'spread' }
   | { readonly kind: 'leave' }
 
@@ -33,7 +35,7 @@ type Worker = {
   readonly child: Bun.Subprocess
   /** False when the worker ended before it served. */
   readonly isReady: Promise<boolean>
-  readonly steered: PromiseWithResolvers<void>
+  steered: PromiseWithResolvers<boolean>
   /** The worker was asked to end, so it is not restarted. */
   isLeaving: boolean
   /** Its last received counts. */
@@ -47,6 +49,9 @@ type Plan = {
   /** Longer than a worker's own limit: a worker that exceeds it is blocked so that no timer runs, and is killed. */
   readonly leaveMs: number
   readonly onRestart: (code: number) => void
+  readonly port: number
+  /** Listens beside the workers and answers 503. */
+  readonly listenInstead: () => Listener
 }
 
 /** Returns when all workers serve. A worker that ends unexpectedly is restarted. */
@@ -71,7 +76,8 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
         if (message.kind === 'ready') {
           serving.add(worker)
           ready.resolve(true)
-        } else if (message.kind === 'steered') worker.steered.resolve()
+          guard.changed('joined')
+        } else if (message.kind === 'steered') worker.steered.resolve(message.isDone)
         else if (message.kind === 'collected') {
           worker.counted = message.metrics.filter(isCount)
           gathering.get(message.id)?.(worker, message.metrics)
@@ -80,7 +86,7 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
       },
     })
     const { promise: isReady } = ready
-    const worker: Worker = { child, isReady, steered: Promise.withResolvers(), isLeaving: false, counted: [] }
+    const worker: Worker = { child, isReady, steered: Promise.withResolvers<boolean>(), isLeaving: false, counted: [] }
     running.add(worker)
     void child.exited.then((code) => {
       const hasServed = serving.delete(worker)
@@ -90,7 +96,8 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
         left = await addUp([left, worker.counted])
       })
       ready.resolve(false)
-      worker.steered.resolve()
+      worker.steered.resolve(false)
+      if (hasServed) guard.changed('left')
       if (hasServed && !worker.isLeaving) void restart(code)
     })
     return worker
@@ -109,6 +116,27 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
   const sendTo = ({ child }: Worker, message: ToWorker) => {
     if (child.exitCode === null && child.signalCode === null) child.send(message)
   }
+
+  const steerWith = async (worker: Worker, message: ToWorker): Promise<boolean> => {
+    worker.steered = Promise.withResolvers()
+    sendTo(worker, message)
+    return await Promise.race([worker.steered.promise, Bun.sleep(1_000).then(() => false)])
+  }
+
+  const guard = openGuard({
+    port: plan.port,
+    listen: plan.listenInstead,
+    missing: () => (isStopping ? 0 : plan.count - serving.size),
+    serving: () => serving.size,
+    keepToWorkers: async () => {
+      const [worker] = serving
+      return worker ? await steerWith(worker, { kind: 'keep', listeners: serving.size }) : false
+    },
+    spread: () => {
+      const [worker] = serving
+      if (worker) sendTo(worker, { kind: 'spread' })
+    },
+  })
 
   /** Adds up the counts of all workers; uses the last received counts of a worker that does not answer within a second. */
   const gather = async (): Promise<string> => {
@@ -133,8 +161,7 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
     const next = start()
     const isReady = await next.isReady
     if (isStopping || !isReady) return isStopping
-    sendTo(next, { kind: 'steer', listeners: serving.size })
-    await next.steered.promise
+    await steerWith(next, { kind: 'steer', listeners: serving.size })
     old.isLeaving = true
     sendTo(old, { kind: 'leave' })
     await ended(old, plan.leaveMs)
@@ -143,10 +170,16 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
   }
 
   const replaceAll = async (): Promise<boolean> => {
+    // The guard has a place among the listeners, which steering counts.
+    if (!(await guard.pause())) return false
     // Take the list first: workers that start meanwhile must not be replaced again.
     const before = [...serving]
-    for (const old of before) if (!isStopping && serving.has(old) && !(await replaceOne(old))) return false
-    return true
+    try {
+      for (const old of before) if (!isStopping && serving.has(old) && !(await replaceOne(old))) return false
+      return true
+    } finally {
+      guard.resume()
+    }
   }
 
   // Two requests replace the workers twice: the second picks up changes made since the first began.
@@ -161,11 +194,13 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
     isStopping = true
     throw new Error('a worker could not start')
   }
+  guard.resume()
   return {
     replace: () => (replacing = replacing.then(replaceAll)),
     render: gather,
     stop: async () => {
       isStopping = true
+      guard.close()
       for (const { child } of running) child.kill('SIGTERM')
       await Promise.all([...running].map((worker) => ended(worker, plan.leaveMs)))
     },
@@ -204,9 +239,11 @@ export type Parent = {
 export function joinParent(registry: Registry, port: number, leave: () => void): Parent {
   const asked = new Map<number, (text: string) => void>()
   let requests = 0
+  const reportSteered = (isDone: boolean) => send({ kind: 'steered', isDone })
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'merged') asked.get(message.id)?.(message.text)
-    else if (message.kind === 'steer') void steerToNewest(port, message.listeners).then(() => send({ kind: 'steered' }))
+    else if (message.kind === 'steer') void steerToNewest(port, message.listeners).then(reportSteered)
+    else if (message.kind === 'keep') void steerToFirst(port, message.listeners).then(reportSteered)
     else if (message.kind === 'spread') void stopSteering(port)
     else if (message.kind === 'leave') leave()
     else void registry.getMetricsAsJSON().then((metrics) => send({ kind: 'collected', id: message.id, metrics }))
