@@ -17,15 +17,11 @@ export function sayIn({ wallet, code }: Language): Say {
   return (key, values = {}) => fill(wallet[key], values, code)
 }
 
-export type PaperProblem = 'used' | 'ended' | 'tooMany' | 'badRequest'
-
-type ProblemProps = { language: Language; about: ServiceData; kind: PaperProblem }
-
-export function ProblemPage({ language, about, kind }: ProblemProps) {
-  const { paper } = language
+/** The link was used, or has ended. */
+export function UsedPage({ language: { paper }, about }: { language: Language; about: ServiceData }) {
   return (
-    <ServicePage service={about} icon={kind === 'used' ? 'receipt' : 'alert'} title={paper[`${kind}Title`]}>
-      <p class="muted">{paper[`${kind}Text`]}</p>
+    <ServicePage service={about} icon="receipt" title={paper.usedTitle}>
+      <p class="muted">{paper.usedText}</p>
     </ServicePage>
   )
 }

@@ -18,7 +18,7 @@ import { plainHeaders } from '../web/headers.ts'
 import { newNonce, pageHeaders, pageResponse, renderPage } from '../web/page.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { streamed } from '../web/stream.ts'
-import { ProblemPage, ReceiptPage, Sheet, type PaperProblem } from './paper-pages.tsx'
+import { ReceiptPage, Sheet, UsedPage } from './paper-pages.tsx'
 import { serviceData } from './service-data.ts'
 import { csvLines, rowChunks, rowsMarker, StatementPage, type StatementShown } from './statement-page.tsx'
 
@@ -35,7 +35,7 @@ async function showPaper(service: Service, c: HonoContext): Promise<Response> {
   const token = c.req.param('token') ?? ''
   const ordered = /^[\w-]{32}$/.test(token) ? await takePaper(service, token) : undefined
   const browser = negotiateLanguage(undefined, c.req.header('accept-language'))
-  if (!ordered) return await showProblem(service, browser, 'used', 404)
+  if (!ordered) return await showUsed(service, browser)
   const language = languages.get(ordered.paper.lang) ?? browser
   const { paper } = ordered
   if (paper.kind === 'receipt') return await showReceipt(service, language, ordered, paper)
@@ -57,7 +57,7 @@ async function showData(
     userAgent: c.req.header('user-agent') ?? null,
     lang: language.code,
   })
-  return chunks ? dataFile(chunks) : await showProblem(service, language, 'used', 404)
+  return chunks ? dataFile(chunks) : await showUsed(service, language)
 }
 
 async function dataPage(service: Service, language: Language, fileUrl: string): Promise<Response> {
@@ -87,7 +87,7 @@ async function showReceipt(
   { sequence, timeZone }: Extract<Paper, { kind: 'receipt' }>,
 ): Promise<Response> {
   const entry = await findEntry(service, userId, sequence)
-  if (!entry) return await showProblem(service, language, 'used', 404)
+  if (!entry) return await showUsed(service, language)
   const about = serviceData(service.config.about)
   const nonce = newNonce()
   const name = `${firstName} ${lastName}`.trim()
@@ -125,29 +125,20 @@ async function showStatement(service: Service, shown: StatementShown, fileUrl: s
   return streamed(chunks(), pageHeaders({ nonce }))
 }
 
-async function showProblem(
-  service: Service,
-  language: Language,
-  kind: PaperProblem,
-  status: number,
-  headers: Record<string, string> = {},
-): Promise<Response> {
+async function showUsed(service: Service, language: Language): Promise<Response> {
   const nonce = newNonce()
   const about = serviceData(service.config.about)
-  const title = language.paper[`${kind}Title`]
   const html = renderPage(
     {
-      title: `${title} · ${about.name}`,
+      title: `${language.paper.usedTitle} · ${about.name}`,
       lang: language.code,
       dir: language.dir,
       styles: [await styleUrl('widget.css')],
-      body: <ProblemPage language={language} about={about} kind={kind} />,
+      body: <UsedPage language={language} about={about} />,
     },
     nonce,
   )
-  const response = pageResponse(html, { nonce }, status)
-  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
-  return response
+  return pageResponse(html, { nonce }, 404)
 }
 
 /** Always in the light theme, for print. */

@@ -22,12 +22,6 @@ export const words: Words['paper'] = {
   currency: 'Währung',
   usedTitle: 'Diese Seite lässt sich nur einmal öffnen',
   usedText: 'Zum Schutz Ihrer Daten ist der Link abgelaufen. Öffnen Sie die Seite erneut aus Ihrem Guthaben.',
-  endedTitle: 'Ihre Sitzung ist beendet',
-  endedText: 'Gehen Sie zurück zu Ihrem Guthaben und versuchen Sie es erneut.',
-  tooManyTitle: 'Zu viele Anfragen',
-  tooManyText: 'Bitte warten Sie einige Minuten und versuchen Sie es dann erneut.',
-  badRequestTitle: 'Diese Seite konnte nicht geöffnet werden',
-  badRequestText: 'Gehen Sie zurück zu Ihrem Guthaben und versuchen Sie es erneut.',
   data: 'Meine Daten',
   dataText:
     'Alle Daten, die dieser Dienst über Sie gespeichert hat, in einer JSON-Datei: Ihr Konto, die verbundenen Apps, Ihre Aufladungen, der Verlauf Ihres Kontos und jede Buchung.',

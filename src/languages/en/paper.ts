@@ -21,12 +21,6 @@ export const words = {
   currency: 'Currency',
   usedTitle: 'This page can be opened only once',
   usedText: 'To protect your data, its link has expired. Open it again from your wallet.',
-  endedTitle: 'Your session has ended',
-  endedText: 'Go back to your wallet and try again.',
-  tooManyTitle: 'Too many requests',
-  tooManyText: 'Please wait a few minutes, then try again from your wallet.',
-  badRequestTitle: 'This page could not be opened',
-  badRequestText: 'Go back to your wallet and try again.',
   data: 'My data',
   dataText:
     'All the data this service has about you, in one JSON file: your account, the apps you connected, your top-ups, your account history, and every entry in your wallet.',

@@ -23,12 +23,6 @@ export const words: Words['paper'] = {
   currency: 'Moneda',
   usedTitle: 'Esta página solo se abre una vez',
   usedText: 'Para proteger tus datos, el enlace ha caducado. Ábrela de nuevo desde tu monedero.',
-  endedTitle: 'Tu sesión ha terminado',
-  endedText: 'Vuelve a tu monedero e inténtalo de nuevo.',
-  tooManyTitle: 'Demasiadas solicitudes',
-  tooManyText: 'Espera unos minutos e inténtalo de nuevo desde tu monedero.',
-  badRequestTitle: 'No se ha podido abrir esta página',
-  badRequestText: 'Vuelve a tu monedero e inténtalo de nuevo.',
   data: 'Mis datos',
   dataText:
     'Todos los datos que este servicio tiene sobre ti, en un archivo JSON: tu cuenta, las apps que has conectado, tus recargas, el historial de tu cuenta y todos los movimientos de tu monedero.',

@@ -23,12 +23,6 @@ export const words: Words['paper'] = {
   currency: 'Devise',
   usedTitle: 'Cette page ne s’ouvre qu’une fois',
   usedText: 'Pour protéger vos données, son lien a expiré. Ouvrez-la de nouveau depuis votre portefeuille.',
-  endedTitle: 'Votre session est terminée',
-  endedText: 'Revenez à votre portefeuille et réessayez.',
-  tooManyTitle: 'Trop de demandes',
-  tooManyText: 'Patientez quelques minutes, puis réessayez depuis votre portefeuille.',
-  badRequestTitle: 'Impossible d’ouvrir cette page',
-  badRequestText: 'Revenez à votre portefeuille et réessayez.',
   data: 'Mes données',
   dataText:
     'Toutes les données que ce service a sur vous, dans un fichier JSON : votre compte, les applis connectées, vos ajouts d’argent, l’historique de votre compte et chaque mouvement de votre portefeuille.',

@@ -22,12 +22,6 @@ export const words: Words['paper'] = {
   currency: 'Moeda',
   usedTitle: 'Esta página só abre uma vez',
   usedText: 'Para proteger seus dados, o link expirou. Abra-a novamente pela sua carteira.',
-  endedTitle: 'Sua sessão terminou',
-  endedText: 'Volte à sua carteira e tente novamente.',
-  tooManyTitle: 'Muitas solicitações',
-  tooManyText: 'Aguarde alguns minutos e tente novamente pela sua carteira.',
-  badRequestTitle: 'Não foi possível abrir esta página',
-  badRequestText: 'Volte à sua carteira e tente novamente.',
   data: 'Meus dados',
   dataText:
     'Todos os dados que este serviço tem sobre você, em um arquivo JSON: sua conta, os apps conectados, suas recargas, o histórico da sua conta e todos os lançamentos da sua carteira.',
