@@ -342,15 +342,16 @@ test('a difference resolved by hand is closed, with name and reason, and opens a
   const alerts = () => bench.opened.logged.filter((line) => line.includes('the processor and the ledger differ')).length
   const alertsBefore = alerts()
   expect((await finance.post(path, fields)).status).toBe(303)
-  // The second submission finds no open difference.
-  expect((await finance.post(path, fields)).status).toBe(409)
+  // The same form again gets the first result, and one with another reason is refused.
+  expect((await finance.post(path, fields)).status).toBe(303)
+  expect((await finance.post(path, { ...fields, reason: 'Taken as a loss' })).status).toBe(409)
   await again()
   expect([await differences(), alerts()]).toEqual([[], alertsBefore])
   expect(await metric('billfold_reconciliation_differences')).toBe(0)
   const list = await (await finance.get('/admin/reconciliation')).text()
   for (const shown of ['Resolved by hand', id, finance.name, fields.reason]) expect(list).toContain(shown)
-  const [record] = await query(`select detail from audit where action = 'reconciliation.difference-settled'`)
-  expect(record).toMatchObject({ detail: { paymentIntentId: id, processorMinor: '2500', ledgerMinor: '0' } })
+  const records = await query(`select detail from audit where action = 'reconciliation.difference-settled'`)
+  expect(records).toMatchObject([{ detail: { paymentIntentId: id, processorMinor: '2500', ledgerMinor: '0' } }])
   const { bookings, charges } = bench.standIn.state
   const charge = [...charges.values()].find((each) => each['payment_intent'] === id)!.id
   bookings.find(({ source }) => source === charge)!.amount = 2_400
