@@ -8,6 +8,17 @@ const blastRadius = 'src/store/writer/blast-radius.test.ts'
 
 export const bookGuards: readonly Guarded[] = [
   {
+    area: 'the servers',
+    file: 'src/store/connection/choose-server.ts',
+    tests: ['src/store/connection/choose-server.test.ts'],
+    mutants: [
+      [`state.timeline >= (seen.get(state.systemId) ?? 0)`, `state.timeline > 0`],
+      [`Math.max(state.timeline, raised.get(state.systemId) ?? state.timeline)`, `state.timeline`],
+      [`identityOf(states[index]!))).size > 1)`, `identityOf(states[index]!))).size > 2)`],
+      [`if (index === undefined && primaries.length > 0)`, `if (index === undefined && primaries.length > 1)`],
+    ],
+  },
+  {
     area: 'the ledger',
     file: 'src/ledger/decide.ts',
     tests: ['src/ledger/decide.test.ts'],
