@@ -55,6 +55,9 @@ export const notifications: Record<string, Notification> = {
   'email-changed': { kind: 'email-changed', at, newEmail: 'ada.lovelace@example.org' },
   'sign-in': { kind: 'sign-in', at, browser: 'Safari/iPhone' },
   deleted: { kind: 'deleted' },
+  'data-exported': { kind: 'data-exported', at, browser: 'Firefox/Linux' },
+  'app-disconnected': { kind: 'app-disconnected', clientId, at, browser: 'Firefox/Linux' },
+  'mails-stopped': { kind: 'mails-stopped', choice: 'sign-ins', at, browser: 'Firefox/Linux' },
 }
 
 const stoppable = ['topup', 'refund', 'returned', 'declined', 'first-payment', 'sign-in']
