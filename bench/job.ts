@@ -20,7 +20,7 @@ export type Job = {
   readonly replayed: number
   /** Requests per second at an even rate, whether or not the last ones are answered; by default as fast as they are answered. */
   readonly perSecond?: number
-  /** Busy answers (503) are expected: the load repeats such a request after a second, until it succeeds. */
+  /** Busy answers (429, 503) are expected: the load repeats such a request after a second, until it succeeds. */
   readonly isPatient?: boolean
   /** The prefix of every referenceId of the round, so that no two rounds share one. */
   readonly mark: string

@@ -134,7 +134,7 @@ function latencyTable(rows: readonly Row[]): string {
 async function measureOverload({ server }: Site, run: (change: Partial<Job>) => Promise<Taken>) {
   const memoryMb = () => Math.round(usageOf(server.pid).rssBytes / 1e6)
   const before = await run({ seconds: 2 })
-  const fill = await run({ call: 'bulk', connections: 100, seconds: 4 })
+  const fill = await run({ call: 'bulk', connections: 100, seconds: 4, isPatient: true })
   const samplesMb: number[] = []
   const timer = setInterval(() => samplesMb.push(memoryMb()), 500)
   const over = await run({ call: 'bulk', connections: 600, seconds: 10, isPatient: true }).finally(() =>

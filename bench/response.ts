@@ -3,6 +3,7 @@
 const blankLine = Buffer.from('\r\n\r\n')
 const replayedField = Buffer.from('"replayed":true')
 const busyField = Buffer.from('"status":503')
+const refusedStatuses = [429, 503]
 const doneField = Buffer.from('"status":200')
 
 /** Set by the first answer: servers spell the header differently, but each always spells it the same. */
@@ -48,5 +49,5 @@ export function countDone(bytes: Buffer): number {
 
 /** Whether the request, or an operation of it, has to be repeated. */
 export function isBusy(bytes: Buffer): boolean {
-  return statusOf(bytes) === 503 || bytes.includes(busyField)
+  return refusedStatuses.includes(statusOf(bytes)) || bytes.includes(busyField)
 }

@@ -13,6 +13,7 @@ import { measureNodes } from './nodes.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { isBusy, reportText } from './report.ts'
 import { onStage, resultsDir } from './stage.ts'
+import { measureTenants } from './tenants.ts'
 
 const [first, ...rest] = process.argv.slice(2)
 if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
@@ -20,6 +21,7 @@ else if (first === 'books') await measureBooks(rest)
 else if (first === 'latency') process.exitCode = (await measureLatency(rest)) ? 0 : 1
 else if (first === 'limits') process.exitCode = (await measureLimits(rest)) ? 0 : 1
 else if (first === 'mutants') process.exitCode = (await runMutants(rest)) ? 0 : 1
+else if (first === 'tenants') process.exitCode = (await measureTenants(rest)) ? 0 : 1
 else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1
 else if (first === '--growth') process.exitCode = (await measureGrowth(rest)) ? 0 : 1
 else {

@@ -98,6 +98,20 @@ export async function listAppCalls(db: Queryable, clientId: string): Promise<Cal
   return rows
 }
 
+export type ThrottledApp = { readonly clientId: string; readonly name: string; readonly calls: number }
+
+/** The apps whose calls were refused with 429 most often in this hour and the last one. */
+export async function listThrottledApps(db: Queryable, limit: number): Promise<ThrottledApp[]> {
+  const { rows } = await db.query<ThrottledApp>(
+    `select c.client_id as "clientId", a.name, sum(c.calls)::float8 as calls
+     from app_calls c join apps a using (client_id)
+     where c.code = 'RATE_LIMITED' and c.hour > now() - interval '2 hours'
+     group by 1, 2 order by calls desc, 1 limit $1`,
+    [limit],
+  )
+  return rows
+}
+
 /** Counts the live links of all apps in one table scan, unless another process did so within `everyMs`. */
 export async function countAppLinks(db: Queryable, everyMs: number): Promise<void> {
   await db.query(

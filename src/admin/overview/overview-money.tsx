@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { healthOf } from '../../actions/money/check-books.ts'
 import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
+import type { ThrottledApp } from '../../store/app-calls.ts'
 import type { App } from '../../store/apps.ts'
 import type { DayFlow } from '../../store/books/books.ts'
 import { maxCounted, type TopupCounts, type OpenIssues } from '../../store/books/money-figures.ts'
@@ -30,6 +31,8 @@ export type MoneyData = {
   readonly books: BooksState
   /** Jobs and work that failed three times in a row, or were given up. */
   readonly failing: readonly FailedWork[]
+  /** Apps whose calls were refused with 429 lately, most first. */
+  readonly throttled: readonly ThrottledApp[]
   readonly apps: readonly App[]
 }
 
@@ -138,6 +141,7 @@ function Attention({ request, data }: Props) {
             <Badge kind={booksTexts[health][0]}>{booksTexts[health][1]}</Badge>
           </li>
           <FailingWork failing={data.failing} />
+          <Throttled apps={data.throttled} />
           {rows.map(([label, count, href, note]) => (
             <li key={label}>
               {count > 0 && href ? <a href={href}>{label}</a> : <span>{label}</span>}
@@ -186,6 +190,22 @@ function FailingWork({ failing }: { failing: readonly FailedWork[] }) {
       </span>
     </li>
   )
+}
+
+function Throttled({ apps }: { apps: readonly ThrottledApp[] }) {
+  if (apps.length === 0)
+    return (
+      <li>
+        <span>Apps with calls refused for their number</span>
+        <Badge kind="good">0</Badge>
+      </li>
+    )
+  return apps.map(({ clientId, name, calls }) => (
+    <li key={clientId}>
+      <a href={`/admin/client-apps/${clientId}`}>{name}: calls refused for their number</a>
+      <Badge kind="warn">{countText(calls)}</Badge>
+    </li>
+  ))
 }
 
 function Days({ data, currency }: { data: MoneyData; currency: Currency }) {

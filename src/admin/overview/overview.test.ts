@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { countCalls } from '../../actions/apps/count-calls.ts'
 import { newClient } from '../../../test/client.ts'
 import { newOperator, type TestOperator } from '../../../test/operator.ts'
 import { newApp, newUser } from '../../../test/service.ts'
@@ -111,4 +112,27 @@ test('requests are shown by the minute and by steps, with their axes', async () 
   const day = text(await (await viewer.get('/admin?range=day')).text())
   expect(day).toMatch(/Faults, last 24 hours 4[12] /)
   expect(text(await (await viewer.get('/admin/overview?range=week&auto=1')).text())).toMatch(/last 48 hours 4[12] /)
+})
+
+test('an app whose calls were refused for their number is named on the overview, and on its page with the last time', async () => {
+  const app = await newApp(bench.service, { name: 'Greedy Goods', maxOperations: 1 })
+  const { serviceUserId, userId } = await newUser(bench.service, app)
+  const client = newClient(bench.app.fetch, app)
+  expect(await page()).not.toContain('Greedy Goods: calls refused')
+  const holder = await bench.service.db.pool.connect()
+  await holder.query('begin')
+  await holder.query('select 1 from wallets where id = $1 for update', [userId])
+  const first = client.credit(serviceUserId, 1)
+  while (bench.service.quota.underWay(app.clientId, 'operations') === 0) await Bun.sleep(5)
+  expect((await client.credit(serviceUserId, 1)).status).toBe(429)
+  expect((await client.credit(serviceUserId, 1)).status).toBe(429)
+  await holder.query('rollback')
+  holder.release()
+  expect((await first).status).toBe(200)
+  await countCalls(bench.service)
+  expect(await page()).toContain('Greedy Goods: calls refused for their number 2')
+  const own = text(await (await viewer.get(`/admin/client-apps/${app.clientId}`)).text())
+  expect(own).toMatch(/RATE_LIMITED \/api\/server\/wallet\/credit 2 2/)
+  const metrics = await bench.service.metrics.render()
+  expect(metrics).toContain(`billfold_throttled_calls_total{app="${app.clientId}"} 2`)
 })

@@ -1,6 +1,7 @@
 /** The overview: money, what needs attention, processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listFlows, countTopups, countOpenIssues, maxCounted } from '../../store/books/money-figures.ts'
+import { listThrottledApps } from '../../store/app-calls.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
 import { countWaitingChanges } from '../../store/operator-access/operator-changes.ts'
@@ -96,7 +97,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
   const back = (days === 1 ? 7 : days) * dayMs
   // One query covers both periods, and 14 days for the chart of a day.
   const first = Math.min(from - back, today - 13 * dayMs)
-  const [flows, topups, waiting, corrections, changes, books, failing, apps] = await Promise.all([
+  const [flows, topups, waiting, corrections, changes, books, failing, throttled, apps] = await Promise.all([
     listFlows(db, dayText(first), dayText(until)),
     countTopups(db, new Date(today)),
     countOpenIssues(db),
@@ -104,6 +105,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     countWaitingChanges(db),
     getBooksState(db),
     listFailingWork(db, maxCounted + 1),
+    listThrottledApps(db, 3),
     service.apps.list(),
   ])
   const held =
@@ -126,6 +128,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     waitingChanges: changes,
     books,
     failing,
+    throttled,
     apps,
   }
 }

@@ -38,6 +38,19 @@ test('each waiting app gets its share of a batch, and what one leaves goes to th
   expect(queue.size).toBe(5_303 - 3 * 512)
 })
 
+test('one app gets no more than the most of a batch, and several apps fill it together', () => {
+  const queue = newFairQueue<Item>()
+  for (const app of ['a', 'b', 'c']) add(queue, app, 300)
+  add(queue, 'd', 10)
+  const capped = (places: number) => {
+    const batch: Item[] = []
+    takeInTurn(queue, places, (item) => (batch.push(item), 'taken'), 128)
+    return countsOf(batch)
+  }
+  expect(capped(512)).toEqual({ a: 128, b: 128, c: 128, d: 10 })
+  expect(capped(90)).toEqual({ a: 30, b: 30, c: 30 })
+})
+
 test('with more apps than places every app is served before one is served twice', () => {
   const queue = newFairQueue<Item>()
   for (let app = 0; app < 30; app++) add(queue, `app ${app}`, 2)

@@ -54,13 +54,24 @@ export function isFull<T>(queue: FairQueue<T>, app: string, limit: number): bool
   return waiting >= limit / apps
 }
 
-/** Offers items to a batch of that many places: each app its share of them, then the rest to the apps that have more. */
-export function takeInTurn<T>(queue: FairQueue<T>, places: number, offer: (item: T) => Offer): void {
+/**
+ * Offers items to a batch of that many places: each app its share of them, then the rest to the apps that have more, up to
+ * `mostPerApp`.
+ */
+export function takeInTurn<T>(
+  queue: FairQueue<T>,
+  places: number,
+  offer: (item: T) => Offer,
+  mostPerApp = places,
+): void {
   let free = places
+  let left = mostPerApp
   let waiting: Iterable<readonly [string, Line<T>]> = queue.lines
   let count = queue.lines.size
-  while (free > 0 && count > 0) {
-    const share = Math.max(1, Math.floor(free / count))
+  while (free > 0 && count > 0 && left > 0) {
+    const share = Math.min(left, Math.max(1, Math.floor(free / count)))
+    // Every app that is offered a further round has taken its whole share of each round before.
+    left -= share
     const served: string[] = []
     const more: [string, Line<T>][] = []
     for (const [app, line] of waiting) {

@@ -13,6 +13,8 @@ let writer: Writer
 let greedy: Tenant
 let other: Tenant
 
+const sizes: number[] = []
+
 type Tenant = { readonly clientId: string; readonly users: TestUser[] }
 
 beforeAll(async () => {
@@ -24,7 +26,7 @@ beforeAll(async () => {
   greedy = await newTenant()
   other = await newTenant()
   writer = openWriter(opened.service.db.connection, 1, {
-    batch: () => {},
+    batch: (_, size) => sizes.push(size),
     fault: () => {},
     nodeFault: () => {},
   })
@@ -82,6 +84,14 @@ test('an app that arrives while the batches of another app are under way is in t
   await Promise.all(send(credits(other, 10)))
   expect(counter.answered).toBeLessThanOrEqual(4 * 512)
   await Promise.all(many)
+})
+
+test('while another app uses the lane, an app takes at most 128 places of a batch', async () => {
+  const many = send(credits(greedy, 1_000))
+  sizes.length = 0
+  await Promise.all(send(credits(other, 1)))
+  await Promise.all(many)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(129)
 })
 
 test('the movements of the service itself are one share among those of the apps', async () => {
