@@ -5,6 +5,7 @@ import { listTables, quoted } from '../src/store/migrations/tables.ts'
 import { adminForms } from './admin-forms.ts'
 import { newClient } from './client.ts'
 import { deviceOf } from './devices.ts'
+import { eventually } from './eventually.ts'
 import { host, newOperator } from './operator.ts'
 import { newPage } from './page.ts'
 import { openRig } from './routes/rig.ts'
@@ -71,6 +72,8 @@ async function rowsOf({ service }: TestService): Promise<Record<string, string>>
 
 test('HEAD on every route and page changes no row', async () => {
   const paper = await newPaper()
+  // The types of the two references above are recorded in the background.
+  await eventually(async () => (await rowsOf(opened))['reference_types']!.split(' ')[0], '2')
   // An operator whose last request is old: a page would record the new one.
   await opened.service.db.pool.query(`update operator_sessions set seen_at = now() - interval '5 minutes'`)
   for (const where of [opened, sandboxed]) {
