@@ -160,16 +160,34 @@ export const edgeGuards: readonly Guarded[] = [
   },
   {
     area: 'requests',
+    file: 'src/actions/apps/quota.ts',
+    tests: ['src/api/tenant-bounds.test.ts'],
+    mutants: [
+      [`mine[kind] + count > bound || `, ``],
+      [` || waitMs > timeLeftMs`, ``],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/api/server-bulk.ts',
+    tests: ['src/api/tenant-bounds.test.ts'],
+    mutants: [
+      [`if (!credentials && text.length > maxUnknownLength) return refuse('INVALID_CLIENT')`, ``],
+      [`if (i % sliceLength === 0 && i > 0) await nextTurn()`, ``],
+    ],
+  },
+  {
+    area: 'requests',
     file: 'src/api/client-call.ts',
     tests: ['src/actions/apps/authenticate.test.ts', 'src/api/server.test.ts'],
     mutants: [
       [`request.headers.has('origin') || `, ``],
       [` || request.headers.has('sec-fetch-site')`, ``],
-      [`if (scope && !app.scopes.includes(scope))`, `if (scope && app.scopes.length === 0)`],
       [
-        `if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }`,
-        ``,
+        `if (!scope || app.scopes.includes(scope)) return { app }`,
+        `if (!scope || app.scopes.length > 0) return { app }`,
       ],
+      [`if (spoiled && /^client(Id|Secret)$/.test(spoiled.field)) return { refusal: refuseSpoiled(spoiled) }`, ``],
       [`  if (read.spoiled) return { refusal: refuseSpoiled(read.spoiled) }\n`, ``],
     ],
   },
