@@ -200,7 +200,10 @@ export const bookGuards: readonly Guarded[] = [
     file: 'src/actions/money/correct-wallet.ts',
     tests: ['src/actions/money/correct-wallet.test.ts'],
     mutants: [
-      [`return before + magnitude(order.amountMinor) > service`, `return magnitude(order.amountMinor) > service`],
+      [
+        `magnitude(order.amountMinor) > leftMinor`,
+        `magnitude(order.amountMinor) > service.config.correctionApprovalAboveMinor`,
+      ],
       [`if (isOwn !== (state === 'withdrawn'))`, `if (isOwn && state === 'declined')`],
       [`if (before.state !== 'waiting')`, `if (before.state === 'done')`],
       [`if (transfer?.walletId !== walletId)`, `if (!transfer)`],

@@ -126,9 +126,16 @@ export const edgeGuards: readonly Guarded[] = [
       [`for (const taken of limits.slice(0, index)) await giveBackLimit(service, ...taken)`, ``],
       [`if (count >= door.wrongOfAddress.limit)`, `if (count > 1_000_000)`],
       [`isKnownAddress ? door.known : door.anywhere`, `isKnownAddress ? door.anywhere : door.anywhere`],
-      [`    .slice(0, 4)\n`, ``],
       [`await clearLimit(service, ...here)`, ``],
-      [`if (mapped) return mapped[1]!`, ``],
+    ],
+  },
+  {
+    area: 'limits',
+    file: 'src/platform/address.ts',
+    tests: ['src/platform/address.test.ts'],
+    mutants: [
+      [`inHex(numbers.slice(0, 4))`, `inHex(numbers)`],
+      [`return isMapped ? groups`, `return isMapped && groups.length > 8 ? groups`],
     ],
   },
   {
@@ -154,8 +161,8 @@ export const edgeGuards: readonly Guarded[] = [
     file: 'src/store/people/mailed-codes.ts',
     tests: ['src/api/widget-auth.test.ts'],
     mutants: [
-      [`set tries = tries + 1\n`, `set tries = tries\n`],
-      [`expires_at > now() and tries < $3 returning id`, `tries < $3 returning id`],
+      [`set tries = tries + 1 where`, `set tries = tries where`],
+      [`expires_at > now() and tries < $4`, `tries < $4`],
     ],
   },
   {
@@ -204,7 +211,7 @@ export const edgeGuards: readonly Guarded[] = [
       [`  if (code) return { refusal`, `  if (code === 'INVALID_SESSION') return { refusal`],
       [`  if (unproved) return { refusal: unproved }\n`, ``],
       [`  if (query.spoiled)\n`, `  if (query.spoiled && query.spoiled.field === '')\n`],
-      [`if (!app?.isActive)`, `if (!app)`],
+      [`service.apps.findActive(parsed.input.clientId)`, `service.apps.known(parsed.input.clientId)`],
       [
         `): Promise<SessionCall<T>> {\n  if (!isFromOwnPage`,
         `): Promise<SessionCall<T>> {\n  if (isFromOwnPage.length < 0 && !isFromOwnPage`,
@@ -263,10 +270,10 @@ export const edgeGuards: readonly Guarded[] = [
     ],
     mutants: [
       [`route.access !== 'public' && !isAtStage(route.access, me)`, `route.access !== 'public' && !me`],
-      [`if (bound === '' || !isFormToken(bound, form.text('_token')))`, `if (bound === '')`],
-      [`&& !hasRight(role, route.access))`, `&& role.length === 0)`],
+      [`return bound !== '' && isFormToken(bound, token)`, `return bound !== ''`],
+      [`if (right && !hasRight(me!.operator.role, right))`, `if (right && me!.operator.role.length === 0)`],
       [`&& !/\\.\\.|\\/sign-/.test(text)`, ``],
-      [`if (!isFromOwnPage(request.service.config, raw, { mustNameOrigin: true }))`, `if (raw.method === 'GET')`],
+      [`if (route.method === 'POST' && !isFromOwnPage(`, `if (route.method === 'GET' && !isFromOwnPage(`],
     ],
   },
   {
