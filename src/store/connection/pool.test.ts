@@ -10,7 +10,7 @@ let pool: Pool
 let opened: OpenClient[] = []
 /** What opening a connection does, where a test wants it otherwise. */
 let refusals: Error[] = []
-let ready: OpenClient[] = []
+let ready: (OpenClient | Promise<OpenClient>)[] = []
 
 beforeAll(async () => {
   database = await testDatabase()
@@ -25,7 +25,7 @@ afterAll(async () => await database.drop())
 async function open(): Promise<OpenClient> {
   const refusal = refusals.shift()
   if (refusal) throw refusal
-  const client = ready.shift() ?? (await connectTo())
+  const client = (await ready.shift()) ?? (await connectTo())
   opened.push(client)
   return client
 }
@@ -61,6 +61,20 @@ test('time in which this process itself stood still does not count: the answer g
   Bun.sleepSync(1_200)
   expect((await asked).rows).toEqual([{ done: false }])
   expect(opened).toHaveLength(1)
+})
+
+test('a caller that came after an attempt to connect had begun gets a new attempt', async () => {
+  const hanging = Promise.withResolvers<OpenClient>()
+  ready = [hanging.promise]
+  const { query, within } = poolOf(1, 30_000)
+  expect(
+    await within(50)
+      .query('select 1')
+      .catch((error: unknown) => error),
+  ).toBeInstanceOf(DatabaseUnavailable)
+  const later = query<{ two: number }>('select 2 as two')
+  hanging.reject(new DatabaseUnavailable('no answer'))
+  expect((await later).rows).toEqual([{ two: 2 }])
 })
 
 test.each([1, 2])(

@@ -30,7 +30,11 @@ export type Pool = Queryable & {
   readonly waitedMs: number
 }
 
-type Waiter = { readonly resolve: (client: OpenClient) => void; readonly reject: (error: unknown) => void }
+type Waiter = {
+  readonly since: number
+  readonly resolve: (client: OpenClient) => void
+  readonly reject: (error: unknown) => void
+}
 
 type State = {
   readonly open: () => Promise<OpenClient>
@@ -178,6 +182,7 @@ async function take(state: State, limitMs: number): Promise<OpenClient> {
       state.waitedMs += performance.now() - startedAt
     }
     const waiter: Waiter = {
+      since: startedAt,
       resolve: (client) => {
         settle()
         resolve(client)
@@ -196,9 +201,13 @@ function openMore(state: State): void {
   while (state.opening < state.waiting.size && countOf(state) < state.max) void openOne(state)
 }
 
-/** A connection that cannot be opened fails one waiting caller; the others may get one that becomes free. */
+/**
+ * A connection that cannot be opened fails one caller that has waited for it from its start; the others may get one that becomes
+ * free. A caller that came later gets an new attempt: what hung while the network was silent says nothing about now.
+ */
 async function openOne(state: State): Promise<void> {
   state.opening++
+  const startedAt = performance.now()
   try {
     const client = await state.open()
     state.openedAt.set(client, performance.now())
@@ -206,7 +215,8 @@ async function openOne(state: State): Promise<void> {
     handOut(state, client)
   } catch (error) {
     state.opening--
-    nextWaiter(state)?.reject(error)
+    const waiter = nextWaiter(state)
+    if (waiter && waiter.since <= startedAt) waiter.reject(error)
     openMore(state)
   }
 }
