@@ -68,7 +68,11 @@ export async function openBench(environment: Record<string, string> = {}, timeou
     const request = new Request(target, {
       method: 'POST',
       body,
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+        ...headers,
+      },
     })
     const response = await send(request)
     return { status: response.status, body: (await response.json()) as Record<string, unknown> }
