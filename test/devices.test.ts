@@ -188,7 +188,7 @@ describe('the password on this device', () => {
     expect(await proofOf(session, device)).toBe('presence')
   })
 
-  test('a page that keeps no cookie gets a token of its own, for a header and for ten minutes', async () => {
+  test('a page that keeps no cookie gets a separate token, for a header and for ten minutes', async () => {
     const { session, serviceUserId } = await newMember()
     const proved = await prove(session, { password, keep: 'page' })
     expect(proved.headers.get('set-cookie')).toBeNull()

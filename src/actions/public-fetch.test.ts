@@ -59,7 +59,7 @@ test('an answer that never ends, and a name that is never resolved, are given up
   expect(await fetchPublic(at('/page'), {}, brief, lost).catch(nameOf)).toBe('TimeoutError')
 })
 
-test('a host with one address that is not public is asked for nothing, whatever its other addresses', async () => {
+test('a host with one address that is not public gets no request, even if its other addresses are public', async () => {
   const before = asked
   const outside = { address: '93.184.216.34', family: 4 }
   for (const addresses of [[here], [here, outside], [outside, here], []]) {

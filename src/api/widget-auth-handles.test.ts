@@ -141,7 +141,7 @@ test('an unconfirmed sign-up that signs in from another browser gets a code for 
   expect((await guess(other, 'confirm', second)).status).toBe(200)
 })
 
-test('an unconfirmed sign-up that signs in too often from new browsers is told to wait', async () => {
+test('an unconfirmed sign-up that signs in too often from new browsers has to wait', async () => {
   await person.signUp()
   const statuses: number[] = []
   for (let i = 0; i < 4; i++) statuses.push((await rig.newBrowser().auth('login', { ...person.who, password })).status)

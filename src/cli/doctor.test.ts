@@ -363,7 +363,7 @@ describe('the way in', () => {
     expect(stranger.of('Proxy headers')).toMatchObject([{ state: 'unknown' }])
   })
 
-  test('only a fresh probe with the key of the service is told how it is seen', async () => {
+  test('only a fresh probe with the key of the service gets the report about proxies', async () => {
     const { app, service } = opened
     const probe = async (token: string) => {
       const request = new Request('http://billfold.test/healthz', { headers: { [probeHeader]: token } })

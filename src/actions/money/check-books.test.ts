@@ -154,7 +154,7 @@ test('a pass looks at what came since the last one, and at nothing else', async 
   expect(checkedUpTo!.getTime()).toBeGreaterThanOrEqual(before.getTime())
 })
 
-test('a balance that was changed by hand is found by the next pass, told in money, and cleared when it is repaired', async () => {
+test('a balance that was changed by hand is found by the next pass, reported in money, and cleared when it is repaired', async () => {
   await wholePass()
   const { userId } = users[2]!
   await query('update wallets set balance = balance + 1 where id = $1', [userId])

@@ -104,7 +104,7 @@ describe('one admin alone', () => {
     expect((await second.post(`/admin/corrections/${back}/approve`)).status).toBe(409)
   })
 
-  test('an invitation creates an operator with the address it was mailed to, whatever the form says', async () => {
+  test('an invitation creates an operator with the address it was mailed to, and ignores an address in the form', async () => {
     await ada.post('/admin/operators/invite', { email: 'Bound@Example.com', role: 'viewer' })
     const token = (await mailedLink(bench.service, 'bound@example.com')).split('token=')[1]!
     const input = { email: 'other@example.com', name: 'Other', password }
@@ -402,7 +402,7 @@ describe('two admins', () => {
     await requestChange(bench.service, cli, { kind: 'restore', operatorId: cleo.id })
   })
 
-  test('an admin whom the only admin made lately becomes the second one after seven days', async () => {
+  test('an admin that the only admin made lately becomes the second one after seven days', async () => {
     await requestChange(bench.service, cli, { kind: 'remove', operatorId: cleo.id })
     await ada.post('/admin/operators/invite', { email: 'second@example.com', role: 'admin' })
     const second = await useLink(await mailedLink(bench.service, 'second@example.com'))

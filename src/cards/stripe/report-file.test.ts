@@ -38,7 +38,7 @@ test('every kind of line is read, with its sign, its fee and its payment', async
   })
 })
 
-test('an account that settles in another currency tells what the payer saw, and other software is told apart', async () => {
+test('an account that settles in another currency reports what the payer saw, and other software is distinguished', async () => {
   const read = await parse(
     `${head},customer_facing_amount,customer_facing_currency,payment_metadata[topup_id]
 txn_1,2026-03-01 12:00:00,charge,eur,23.00,0.90,22.10,,pi_1,25.00,usd,t-1
