@@ -6,9 +6,9 @@ import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { hashSecret, newSessionToken } from '../src/actions/tokens.ts'
 import { withCost } from './cost.ts'
 import { table } from './figures.ts'
+import { insertSessions } from './sessions.ts'
 import { openStage, type Site, type Stage } from './stage.ts'
 import { usageOf } from './usage.ts'
 
@@ -79,15 +79,9 @@ async function run(stage: Stage): Promise<void> {
   await writeFile(join(resultsDir, 'streams.json'), `${JSON.stringify({ count, rate, seconds, rows }, null, 2)}\n`)
 }
 
-/** Opens a connection for each user, as a browser does, with sessions that outlive the measurement. */
+/** Opens a connection for each user, as a browser does. */
 async function openStreams(site: Site, users: readonly string[]): Promise<Stream[]> {
-  const tokens = users.map(() => newSessionToken())
-  await site.database.query(
-    `insert into widget_sessions (token_hash, client_id, link_id, user_id, created_at, expires_at)
-     select decode(t.hash, 'hex'), l.client_id, l.id, l.user_id, now(), now() + interval '1 hour'
-     from unnest($1::text[], $2::text[]) as t (link_id, hash) join links l on l.id = t.link_id`,
-    [users, tokens.map((token) => hashSecret(token).toString('hex'))],
-  )
+  const tokens = await insertSessions(site, users)
   const streams: Stream[] = []
   for (const [i, token] of tokens.entries()) {
     const stream: Stream = { walletAt: 0, events: 0, held: '' }

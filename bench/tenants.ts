@@ -6,10 +6,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { hashSecret, newSessionToken } from '../src/actions/tokens.ts'
 import { table } from './figures.ts'
 import type { Target } from './job.ts'
 import { seed } from './seed.ts'
+import { insertSessions } from './sessions.ts'
 import { onStage, resultsDir, type Site } from './stage.ts'
 import type { Greed, GreedJob, GreedResult } from './tenants-load.ts'
 
@@ -167,12 +167,5 @@ async function beGreedy(job: GreedJob): Promise<GreedResult> {
 
 async function newSessions(site: Site, count: number): Promise<string[]> {
   const users = (await readFile(site.target.usersFile, 'utf8')).trim().split('\n').slice(0, count)
-  const tokens = users.map(() => newSessionToken())
-  await site.database.query(
-    `insert into widget_sessions (token_hash, client_id, link_id, user_id, created_at, expires_at)
-     select decode(t.hash, 'hex'), l.client_id, l.id, l.user_id, now(), now() + interval '1 hour'
-     from unnest($1::text[], $2::text[]) as t (link_id, hash) join links l on l.id = t.link_id`,
-    [users, tokens.map((token) => hashSecret(token).toString('hex'))],
-  )
-  return tokens
+  return await insertSessions(site, users)
 }

@@ -5,9 +5,10 @@ import { findOpenContradiction, type Contradiction } from '../../store/books/pro
 import { listOperators, type Operator } from '../../store/operators.ts'
 import { reasonProblem } from '../kit/amount-and-reason.tsx'
 import { actorName } from '../kit/audit-table.tsx'
-import { Facts, Field, Form, Heading, Table, When, withQuery } from '../kit/parts.tsx'
+import { Facts, Heading, Table, When, withQuery } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
-import { get, may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
+import { get, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
+import { ResolveForm } from './resolve-form.tsx'
 
 const path = '/admin/reconciliation/contradiction'
 
@@ -93,31 +94,10 @@ async function showContradiction(
           ]}
         />
       </section>
-      {may(request, 'settle') && (
-        <section class="card stack">
-          <h2>Resolve by hand</h2>
-          <p>
-            Ask the operator where the file came from. The processor’s booking counts either way; resolving only closes
-            the contradiction.
-          </p>
-          <Form request={request} action={path} class="stack">
-            <input type="hidden" name="id" value={contradiction.id} />
-            <Field
-              label="Reason"
-              name="reason"
-              value={request.form.text('reason')}
-              hint="For the audit log."
-              problem={problem}
-              attributes={{ required: true, maxlength: 500 }}
-            />
-            <div>
-              <button class="button" type="submit">
-                Resolve
-              </button>
-            </div>
-          </Form>
-        </section>
-      )}
+      <ResolveForm request={request} action={path} subject={{ id: contradiction.id }} problem={problem}>
+        Ask the operator where the file came from. The processor’s booking counts either way; resolving only closes the
+        contradiction.
+      </ResolveForm>
     </>
   )
   return await showPage(request, {

@@ -7,9 +7,10 @@ import {
   type OpenDifference,
 } from '../../store/books/reconciliation.ts'
 import { reasonProblem } from '../kit/amount-and-reason.tsx'
-import { Facts, Field, Form, Heading, Money, When } from '../kit/parts.tsx'
+import { Facts, Heading, Money, When } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
-import { get, may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
+import { get, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
+import { ResolveForm } from './resolve-form.tsx'
 
 const path = '/admin/reconciliation/difference'
 
@@ -59,33 +60,15 @@ async function showDifference(request: AdminRequest, difference: OpenDifference,
           ]}
         />
       </section>
-      {may(request, 'settle') && (
-        <section class="card stack">
-          <h2>Resolve by hand</h2>
-          <p>
-            Use this for a difference that was investigated and is accepted. It moves no money; use a correction to
-            change a wallet. If either side of this payment changes, the difference opens again.
-          </p>
-          <Form request={request} action={path} class="stack">
-            <input type="hidden" name="payment" value={paymentIntentId} />
-            <input type="hidden" name="kind" value={kind} />
-            <input type="hidden" name="seen" value={seenOf(difference)} />
-            <Field
-              label="Reason"
-              name="reason"
-              value={request.form.text('reason')}
-              hint="For the audit log."
-              problem={problem}
-              attributes={{ required: true, maxlength: 500 }}
-            />
-            <div>
-              <button class="button" type="submit">
-                Resolve
-              </button>
-            </div>
-          </Form>
-        </section>
-      )}
+      <ResolveForm
+        request={request}
+        action={path}
+        subject={{ payment: paymentIntentId, kind, seen: seenOf(difference) }}
+        problem={problem}
+      >
+        Use this for a difference that was investigated and is accepted. It moves no money; use a correction to change a
+        wallet. If either side of this payment changes, the difference opens again.
+      </ResolveForm>
     </>
   )
   return await showPage(request, {
