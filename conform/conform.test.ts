@@ -1,16 +1,22 @@
-/** The conformance kit: this service conforms, and a service that breaks one statement of the contract fails that statement alone. */
+/** The conformance kit: as a command, its refusals to start, and its exit codes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../test/books.ts'
 import { newClient, type Client } from '../test/client.ts'
 import { callCommand, runCommand } from '../test/command.ts'
 import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../test/service.ts'
 import { freezeWallet } from '../src/actions/money/manage-wallets.ts'
+import { replyTo } from '../src/cli/conform.ts'
 import { conform, statements, type Conformance } from './conform.ts'
+import { moneyStatements } from './money-statements.ts'
+import { expiryStatements, sessionStatements } from './session-statements.ts'
+import type { Statement, Verdict } from './verdict.ts'
+import { widgetStatements } from './widget-statements.ts'
 
 setDefaultTimeout(300_000)
 
 let opened: TestService
 let app: Credentials
+let other: Credentials
 let client: Client
 let user: { userId: string; serviceUserId: string }
 const parentOrigin = 'https://shop.example'
@@ -18,6 +24,7 @@ const parentOrigin = 'https://shop.example'
 beforeAll(async () => {
   opened = await openTestService()
   app = await newApp(opened.service)
+  other = await newApp(opened.service, { allowedIframeParents: ['https://other.example'] })
   client = newClient(opened.app.fetch, app)
   // The first page request builds all scripts, which on a busy machine takes longer than the kit's timeout.
   for (const path of ['wallet', 'topup'])
@@ -37,13 +44,12 @@ const answer: Send = (request) => opened.app.fetch(request)
 const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
 
 /** Each subject has its own app, so that the wrong secrets of one do not slow down another. */
-async function tryOn(send: Send, money = 0): Promise<Conformance> {
+async function tryOn(send: Send, tried: readonly Statement[]): Promise<Conformance> {
   const parentOrigin = `https://${crypto.randomUUID()}.example`
   const own = await newApp(opened.service, { allowedIframeParents: [parentOrigin] })
   const { serviceUserId } = await newUser(opened.service, own)
-  if (money > 0) await newClient(opened.app.fetch, own).credit(serviceUserId, money)
   const settings = { ...own, serviceUserId, parentOrigin, send, withinMs: 600_000 }
-  const result = await conform({ url: 'http://billfold.test/', ...settings })
+  const result = await conform({ url: 'http://billfold.test/', ...settings }, {}, tried)
   if ('problem' in result) throw new Error(result.problem)
   return result
 }
@@ -56,17 +62,26 @@ describe('it works', () => {
     await client.credit(user.serviceUserId, 12.34)
     const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => opened.app.fetch(request) })
     const flags = ['--url', server.url.href, '--client-id', app.clientId, '--service-user-id', user.serviceUserId]
-    const args = ['conform', ...flags, '--parent-origin', parentOrigin]
-    const { exitCode, stdout, stderr } = await runCommand(args, {}, `${app.clientSecret}\n`)
-    expect([stderr, stdout.split('\n').filter((line) => line.startsWith('FAIL')), exitCode]).toEqual(['', [], 0])
-    const summary = `${statements.length} statements: ${statements.length - 3} passed, 0 failed, 3 could not be tried. The balance is as before: 12.34.`
+    const args = ['conform', ...flags, '--parent-origin', parentOrigin, '--other-client-id', other.clientId]
+    const environment = { BILLFOLD_OTHER_CLIENT_SECRET: other.clientSecret }
+    const { exitCode, stdout, stderr } = await runCommand(args, environment, `${app.clientSecret}\n`)
+    expect([stdout.split('\n').filter((line) => line.startsWith('FAIL')), exitCode]).toEqual([[], 3])
+    const notTried = expiryStatements.length + 1
+    const summary = `${statements.length - notTried} hold, 0 broken, ${notTried} not tried (1 needs a browser, ${notTried - 1} need --patient).`
     expect(stdout).toContain(summary)
+    expect(stdout).toEndWith('Own movements: all undone, their sum is 0.\nThe balance is as before: 12.34.\n')
+    expect(stderr).toContain(`This test moves money in the wallet of ${user.serviceUserId} at ${server.url.href}`)
     expect(await client.balance(user.serviceUserId)).toBe(12.34)
 
-    const json = await callCommand([...args, '--json'], { BILLFOLD_CLIENT_SECRET: app.clientSecret })
+    // Another app: too many wrong secrets of one are answered slowly.
+    const second = await newApp(opened.service)
+    const { serviceUserId } = await newUser(opened.service, second)
+    const others = ['--url', server.url.href, '--client-id', second.clientId, '--service-user-id', serviceUserId]
+    const json = await callCommand(['conform', ...others, '--json'], { BILLFOLD_CLIENT_SECRET: second.clientSecret })
     const verdicts = JSON.parse(json.stdout) as { failed: number; statements: { section: string; verdict: string }[] }
-    expect([verdicts.failed, verdicts.statements.length, json.exitCode]).toEqual([0, statements.length, 0])
-    expect(stdout + json.stdout).not.toContain(app.clientSecret)
+    expect([verdicts.failed, verdicts.statements.length, json.exitCode]).toEqual([0, statements.length, 3])
+    for (const { clientSecret } of [app, other, second])
+      expect(stdout + stderr + json.stdout).not.toContain(clientSecret)
     await server.stop(true)
   })
 
@@ -74,7 +89,8 @@ describe('it works', () => {
     const plain = await openTestService({ CARD_PROCESSOR: 'none' })
     const other = await newApp(plain.service)
     const { serviceUserId } = await newUser(plain.service, other)
-    const result = await conform({ url: 'http://billfold.test', ...other, serviceUserId, send: plain.app.fetch })
+    const settings = { url: 'http://billfold.test', ...other, serviceUserId, send: plain.app.fetch }
+    const result = await conform(settings, {}, [...moneyStatements, ...widgetStatements])
     if ('problem' in result) throw new Error(result.problem)
     expect(failedOf(result)).toEqual([])
     expect(result.verdicts.filter(({ verdict }) => verdict === 'not tried').map(({ why }) => why)).toContain(
@@ -91,6 +107,23 @@ const begin = async (changes: object, send: Send = opened.app.fetch) => {
 }
 
 describe('it refuses to start', () => {
+  test('on a terminal without a yes; --yes does not ask', async () => {
+    const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('', { status: 404 }) })
+    const flags = ['--url', server.url.href, '--client-id', app.clientId, '--service-user-id', user.serviceUserId]
+    const ask = async (typed: string, ...more: string[]) =>
+      await callCommand(['conform', ...flags, ...more], { BILLFOLD_CLIENT_SECRET: 's' }, typed, { isTTY: true })
+    const declined = await ask('\n')
+    expect([declined.exitCode, declined.stderr]).toEqual([
+      1,
+      expect.stringContaining('Continue? [y/N] Not started; nothing has moved.'),
+    ])
+    expect((await ask('y\n')).stderr).toContain('so there is no wallet to check with')
+    const unasked = await ask('', '--yes')
+    expect(unasked.stderr).toContain('so there is no wallet to check with')
+    expect(unasked.stderr).not.toContain('Continue?')
+    await server.stop(true)
+  })
+
   test('without right credentials, a known user, an active wallet or an answer', async () => {
     expect(await begin({ clientSecret: 'wrong' })).toEqual({
       problem: 'The service does not accept these credentials.',
@@ -110,232 +143,28 @@ describe('it refuses to start', () => {
     expect((await callCommand([...flags, '--url', 'http://x', '--client-secret', 's'], {})).exitCode).toBe(2)
     expect((await callCommand([...flags, '--url', 'http://127.0.0.1:9'], {})).stderr).toContain('No secret')
     expect((await callCommand([...flags, '--url', 'ftp://x'], { BILLFOLD_CLIENT_SECRET: 's' })).exitCode).toBe(2)
+    const url = ['--url', 'http://127.0.0.1:9']
+    const sameApp = await callCommand([...flags, ...url, '--other-client-id', 'a'], { BILLFOLD_CLIENT_SECRET: 's' })
+    expect(sameApp.stderr).toContain('--other-client-id: name another app than --client-id.')
+    const noOther = await callCommand([...flags, ...url, '--other-client-id', 'c'], { BILLFOLD_CLIENT_SECRET: 's' })
+    expect(noOther.stderr).toContain('set BILLFOLD_OTHER_CLIENT_SECRET')
   })
 })
 
-type Body = Record<string, unknown>
-type Seen = {
-  readonly request: Request
-  readonly path: string
-  readonly sent: Body
-  readonly status: number
-  readonly body: Body
+const limited: Send = async (request) => {
+  const response = await answer(request)
+  return request.url.endsWith('/api/widget/session') ? new Response(response.body, { status: 429 }) : response
 }
 
-/** A proxy that changes answers: it returns a new status or body, or undefined to leave the answer as it is. */
-const withAnswers = (change: (seen: Seen) => { status?: number; body?: Body } | undefined): Send => {
-  return async (request) => {
-    const [copy, path] = [request.clone(), new URL(request.url).pathname]
-    const response = await answer(request)
-    if (!response.headers.get('content-type')?.startsWith('application/json')) return response
-    const sent =
-      request.method === 'POST' ? ((await copy.json()) as Body) : Object.fromEntries(new URL(copy.url).searchParams)
-    const body = (await response.json()) as Body
-    const changed = change({ request: copy, path, sent, status: response.status, body })
-    const headers = { 'content-type': 'application/json' }
-    return Response.json(changed?.body ?? body, { status: changed?.status ?? response.status, headers })
-  }
-}
-
-/** A proxy that changes requests: it returns the bodies to forward. */
-const withRequests = (change: (path: string, sent: Body) => Body[]): Send => {
-  return async (request) => {
-    if (request.method === 'GET') return await answer(request)
-    const { pathname } = new URL(request.url)
-    const sent = (await request.json()) as Body
-    let response: Response | undefined
-    for (const body of change(pathname, sent)) {
-      const { url, headers } = request
-      response = await answer(new Request(url, { method: 'POST', headers, body: JSON.stringify(body) }))
-    }
-    return response!
-  }
-}
-
-const changeId = (sent: Body, more: string): Body => ({ ...sent, referenceId: `${String(sent['referenceId'])}${more}` })
-
-/** Replaces every reference of that direction by a new one. */
-function forgetful(direction: string): Send {
-  const seen = new Map<unknown, number>()
-  return withRequests((path, sent) => {
-    if (!path.endsWith(direction)) return [sent]
-    const times = (seen.get(sent['referenceId']) ?? 0) + 1
-    seen.set(sent['referenceId'], times)
-    return [changeId(sent, `-${times}`)]
-  })
-}
-
-const wallet = '/api/server/wallet'
-const debit = `${wallet}/debit`
-const credit = `${wallet}/credit`
-const without = (body: Body, field: string): Body =>
-  Object.fromEntries(Object.entries(body).filter(([name]) => name !== field))
-
-const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
-  'a debit that moves twice': [
-    () => withRequests((path, sent) => (path === debit ? [changeId(sent, '-twice'), sent] : [sent])),
-    'A debit moves its amount, once',
-  ],
-  'a credit that moves twice': [
-    () =>
-      withRequests((path, sent) =>
-        path === credit && sent['amount'] === 2 ? [changeId(sent, '-twice'), sent] : [sent],
-      ),
-    'A credit moves its amount, once',
-  ],
-  'a repeated debit that moves again': [
-    () => forgetful('debit'),
-    'A repeated debit does not change the balance again',
-    'A repeated debit returns the original outcome, even after the balance has changed',
-    'Eight equal debits sent at the same time all return the same outcome',
-  ],
-  'a key of the referenceId alone': [
-    () =>
-      withRequests((path, sent) => (path === credit || path === debit ? [{ ...sent, referenceType: 'ONE' }] : [sent])),
-    'The key is the pair: the same referenceId with another referenceType, or the other way round, is another operation',
-    'A refund with its own pair is not a repeat of the debit',
-  ],
-  'a list of labels': [
-    () =>
-      withAnswers(({ path, sent }) =>
-        path === credit && sent['referenceType'] === 'CONFORMANCE_UNKNOWN_LABEL'
-          ? { status: 400, body: { error: 'x' } }
-          : undefined,
-      ),
-    'referenceType is a free label: no enumeration is enforced',
-  ],
-  'isActive as text': [
-    () =>
-      withAnswers(({ path, status, body }) =>
-        path === wallet && status === 200 ? { body: { ...body, isActive: 'true' } } : undefined,
-      ),
-    'A wallet has balance (a number), transactions (a list of records) and isActive (a boolean)',
-  ],
-  'a debit without a message': [
-    () =>
-      withAnswers(({ path, status, body }) =>
-        path === debit && status === 200 ? { body: without(body, 'message') } : undefined,
-      ),
-    'A debit answers balance (a number) and message (text), and balance is the one after it',
-  ],
-  'hasSufficientBalance as a number': [
-    () =>
-      withAnswers(({ body }) =>
-        'hasSufficientBalance' in body
-          ? { body: { ...body, hasSufficientBalance: body['hasSufficientBalance'] ? 1 : 0 } }
-          : undefined,
-      ),
-    'check-balance answers balance, requiredAmount and hasSufficientBalance (a boolean)',
-  ],
-  'no money as 402': [
-    () => withAnswers(({ body }) => (body['code'] === 'INSUFFICIENT_BALANCE' ? { status: 402 } : undefined)),
-    'A debit beyond the balance is 400 INSUFFICIENT_BALANCE',
-  ],
-  'an unknown user as 404 where a wallet is read': [
-    () =>
-      withAnswers(({ path, body }) =>
-        path === wallet && body['code'] === 'USER_NOT_FOUND' ? { status: 404 } : undefined,
-      ),
-    'An unknown user is 401 on GET /api/server/wallet',
-  ],
-  'an unknown user as 401 on a credit': [
-    () =>
-      withAnswers(({ path, body }) =>
-        path === credit && body['code'] === 'USER_NOT_FOUND' ? { status: 401 } : undefined,
-      ),
-    'An unknown user is 404 USER_NOT_FOUND on POST /api/server/wallet/credit',
-  ],
-  'a wrong secret without a code': [
-    () =>
-      withAnswers(({ path, sent, body }) =>
-        path === debit && sent['clientSecret'] === 'not-the-secret' ? { body: without(body, 'code') } : undefined,
-      ),
-    'A wrong secret is 401 INVALID_CLIENT on POST /api/server/wallet/debit',
-  ],
-  'credentials that count in a header': [
-    () => async (request) => {
-      const url = new URL(request.url)
-      if (url.pathname === wallet && request.headers.has('authorization'))
-        for (const [name, header] of [
-          ['clientId', 'x-client-id'],
-          ['clientSecret', 'x-client-secret'],
-        ] as const)
-          url.searchParams.set(name, request.headers.get(header)!)
-      return await answer(new Request(url, request))
-    },
-    'Credentials in a header do not count on GET /api/server/wallet',
-  ],
-  'refusals without an error': [
-    () => withAnswers(({ status, body }) => (status === 404 ? { body: without(body, 'error') } : undefined)),
-    'Every refusal is JSON with error, which is text',
-  ],
-  'requiresAuth as text': [
-    () => withAnswers(({ body }) => ('requiresAuth' in body ? { body: { ...body, requiresAuth: 'yes' } } : undefined)),
-    'requiresAuth, if a refusal has it, is a boolean',
-  ],
-  'a session of ten minutes': [
-    () =>
-      withAnswers(({ path, body }) => {
-        if (path !== '/api/widget/session' || !('sessionToken' in body)) return undefined
-        const expiresAt = new Date(Date.parse(String(body['expiresAt'])) + 300_000).toISOString()
-        return { body: { ...body, expiresAt } }
-      }),
-    'A session expires five minutes after its creation, and expiresAt says so',
-  ],
-  'every session the same token': [
-    () => {
-      let first: unknown
-      return withAnswers(({ body }) =>
-        'sessionToken' in body ? { body: { ...body, sessionToken: (first ??= body['sessionToken']) } } : undefined,
-      )
-    },
-    'Every session has its own token',
-  ],
-  'a widget that lists nine': [
-    () =>
-      withAnswers(({ path, status, body }) =>
-        path === '/api/widget/wallet' && status === 200
-          ? { body: { ...body, transactions: (body['transactions'] as unknown[]).slice(1) } }
-          : undefined,
-      ),
-    'GET /api/widget/wallet returns only the last 10 transactions',
-  ],
-  'a user without a name': [
-    () =>
-      withAnswers(({ path, status, body }) =>
-        path === '/api/widget/wallet' && status === 200 ? { body: { ...body, user: {} } } : undefined,
-      ),
-    'GET /api/widget/wallet has user with firstName and lastName',
-  ],
-  'a widget that believes any token': [
-    () =>
-      withAnswers(({ path, status }) =>
-        path === '/api/widget/wallet' && status === 401 ? { status: 200, body: { balance: 0 } } : undefined,
-      ),
-    'GET /api/widget/wallet is refused with a token that was never issued, and without one',
-  ],
-  'no page for a top-up': [
-    () => async (request) =>
-      new URL(request.url).pathname === '/widget/topup' ? new Response('', { status: 404 }) : await answer(request),
-    '/widget/topup is a page with a session',
-  ],
-}
-
-describe('a service that breaks a statement fails it, and no other', () => {
-  // These tests mostly wait for the disk, so several run in parallel.
-  test.concurrent.each(Object.entries(broken))('%s', async (_, [send, ...fails]) => {
-    expect(failedOf(await tryOn(send()))).toEqual(fails)
-  })
-
-  test('a rate limit breaks nothing, because the contract has none', async () => {
-    const limited = withAnswers(({ path }) => (path === '/api/widget/session' ? { status: 429 } : undefined))
-    const result = await tryOn(limited)
+describe('it bears with a service', () => {
+  test('that limits the rate of requests: the contract has no limits, so that breaks nothing', async () => {
+    const result = await tryOn(limited, sessionStatements)
     expect(failedOf(result)).toEqual([])
     const { why } = result.verdicts.find(({ says }) => says.startsWith('A session token is ws_'))!
     expect(why).toBe('the service limits the rate of requests')
   })
 
-  test('a service that is busy for a short time breaks nothing, because it is asked again', async () => {
+  test('that is busy for a short time: it asks again', async () => {
     const seen = new Map<string, number>()
     const busy: Send = async (request) => {
       const { pathname } = new URL(request.url)
@@ -346,14 +175,40 @@ describe('a service that breaks a statement fails it, and no other', () => {
       const response = await answer(request)
       return times === 3 ? await away(request) : response
     }
-    expect(failedOf(await tryOn(busy))).toEqual([])
+    expect(failedOf(await tryOn(busy, [...moneyStatements, ...widgetStatements]))).toEqual([])
     expect(await begin({}, away)).toEqual({
       problem: 'GET /api/server/wallet answered 503, so there is no wallet to check with.',
     })
   })
+})
 
-  test('the wallet ends with its first balance, even if the service moved too much money', async () => {
-    const { balance } = await tryOn(broken['a debit that moves twice']![0](), 5)
-    expect(balance).toEqual({ before: 5, after: 5 })
+const verdict = (kind: Verdict['verdict'], needs?: Verdict['needs']): Verdict => ({
+  section: '1',
+  says: 'x',
+  verdict: kind,
+  ...(needs && { needs }),
+})
+const browser = verdict('not tried', 'a browser')
+const reply = (verdicts: Verdict[], more: Partial<Conformance> = {}) =>
+  replyTo('http://x', { verdicts, left: [], balance: { before: 1, after: 1 }, isInterrupted: false, ...more })
+
+describe('the exit code', () => {
+  test('is 0 only if everything holds that can be tried over HTTP, and the summary counts what was not tried', () => {
+    const whole = reply([verdict('pass'), verdict('pass'), browser])
+    expect(whole.exitCode).toBe(0)
+    expect(whole.text).toContain('2 hold, 0 broken, 1 not tried (1 needs a browser).')
+    const part = reply([verdict('pass'), verdict('not tried', '--patient'), verdict('not tried', '--patient'), browser])
+    expect(part.exitCode).toBe(3)
+    expect(part.text).toContain('1 hold, 0 broken, 3 not tried (2 need --patient, 1 needs a browser).')
+    expect(reply([verdict('pass'), verdict('not tried')]).exitCode).toBe(3)
+  })
+
+  test('is 1 for a broken statement and for money that is left, and 130 after an interruption', () => {
+    expect(reply([verdict('fail'), verdict('not tried')]).exitCode).toBe(1)
+    const left = [{ clientId: 'app_1', serviceUserId: 'su_1', sum: 3, unknown: [] }]
+    const unpaid = reply([verdict('pass')], { left })
+    expect(unpaid.exitCode).toBe(1)
+    expect(unpaid.text).toContain('NOT UNDONE: +3 in the wallet of su_1, by app_1')
+    expect(reply([verdict('pass')], { isInterrupted: true }).exitCode).toBe(130)
   })
 })

@@ -1,52 +1,95 @@
-/** Tries every statement of the contract that a backend can check on a running service, and restores the wallet's balance. */
+/** Tries every statement of the contract that a backend can check on a running service, and undoes its own movements. */
+import { answerStatements } from './answer-statements.ts'
+import { malformedStatements } from './malformed-statements.ts'
 import { moneyStatements } from './money-statements.ts'
+import { leftOf, type Left } from './movements.ts'
+import { otherAppStatements } from './other-app-statements.ts'
+import { pageStatements } from './page-statements.ts'
 import { refusalStatements } from './refusal-statements.ts'
-import { isSameMoney, tryStatement, type Verdict } from './verdict.ts'
+import { repeatStatements } from './repeat-statements.ts'
+import { expiryStatements, sessionStatements } from './session-statements.ts'
 import { newSubject, type Settings, type Subject } from './subject.ts'
+import { undoMovements } from './undo.ts'
+import { tryStatement, type Statement, type Verdict } from './verdict.ts'
 import { widgetStatements } from './widget-statements.ts'
 
 export type Conformance = {
   readonly verdicts: readonly Verdict[]
-  /** `after` is undefined if the service did not return a balance. */
+  /** What the run could not undo, by wallet; empty when its own movements cancel out. */
+  readonly left: readonly Left[]
+  /** `after` is undefined if the service did not return a balance. Others may have moved money meanwhile. */
   readonly balance: { readonly before: number; readonly after: number | undefined }
+  readonly isInterrupted: boolean
 }
 
-/** Why the check could not start. */
+/** Why the check could not start. Nothing has moved. */
 export type Unfit = { readonly problem: string }
 
-export const statements = [...moneyStatements, ...refusalStatements, ...widgetStatements]
+export const groups: readonly (readonly Statement[])[] = [
+  moneyStatements,
+  repeatStatements,
+  refusalStatements,
+  malformedStatements,
+  otherAppStatements,
+  sessionStatements,
+  widgetStatements,
+  pageStatements,
+  answerStatements,
+  expiryStatements,
+]
 
-/** Credited first. All debits together stay far below it, so none is refused by mistake. */
-const float = 50
+export const statements = groups.flat()
+
+/** Credited first. All debits together stay below it, so none is refused by mistake. */
+export const float = 50
 
 /** The default time limit: a run takes seconds, or minutes on a slow service. Without answers each statement would take ten seconds. */
 const defaultWithinMs = 5 * 60_000
+const patienceMs = 6 * 60_000
+
+export type Watch = {
+  readonly onStart?: (run: { readonly id: string; readonly left: () => Left[] }) => void
+  readonly onVerdict?: (verdict: Verdict) => void
+}
 
 export async function conform(
   settings: Settings,
-  onVerdict: (verdict: Verdict) => void = () => {},
+  watch: Watch = {},
+  tried: readonly Statement[] = statements,
 ): Promise<Conformance | Unfit> {
   const subject = newSubject(settings)
   const start = await readStart(subject)
+  settings.signal?.throwIfAborted()
   if ('problem' in start) return start
-  const { before } = start
-  const { withinMs = defaultWithinMs } = settings
-  const startedAt = performance.now()
+  watch.onStart?.({ id: subject.run, left: () => leftOf(subject.movements) })
   const verdicts: Verdict[] = []
+  let left: Left[] = []
   try {
-    for (const statement of statements) {
-      settings.signal?.throwIfAborted()
-      const { section, says } = statement
-      const isLate = performance.now() - startedAt > withinMs
-      const late: Verdict = { section, says, verdict: 'not tried', why: 'the service took too long with the others' }
-      const verdict = isLate ? late : await tryStatement(statement, subject)
+    await subject.credit(float).catch(() => undefined)
+    if (settings.isPatient) await subject.startAging().catch(() => undefined)
+    for await (const verdict of verdictsOf(subject, settings, tried)) {
       verdicts.push(verdict)
-      onVerdict(verdict)
+      watch.onVerdict?.(verdict)
     }
   } finally {
-    await restoreBalance(subject, before)
+    left = await undoMovements(subject)
   }
-  return { verdicts, balance: { before, after: await balanceOf(subject) } }
+  const isInterrupted = settings.signal?.aborted === true
+  return { verdicts, left, balance: { before: start.before, after: await balanceAfter(subject) }, isInterrupted }
+}
+
+async function* verdictsOf(subject: Subject, settings: Settings, tried: readonly Statement[]): AsyncGenerator<Verdict> {
+  const { withinMs = defaultWithinMs + (settings.isPatient ? patienceMs : 0), signal } = settings
+  const startedAt = performance.now()
+  for (const statement of tried) {
+    const { section, says } = statement
+    const isLate = performance.now() - startedAt > withinMs
+    const late: Verdict = { section, says, verdict: 'not tried', why: 'the service took too long with the others' }
+    const verdict = isLate ? late : await tryStatement(statement, subject)
+    // An interrupted attempt says nothing about the service.
+    if (signal?.aborted) return
+    yield verdict
+  }
 }
 
 async function readStart(subject: Subject): Promise<{ before: number } | Unfit> {
@@ -59,27 +102,30 @@ async function readStart(subject: Subject): Promise<{ before: number } | Unfit> 
     if (status !== 200 || typeof balance !== 'number')
       return { problem: `GET /api/server/wallet answered ${status}, so there is no wallet to check with.` }
     if (isActive === false) return { problem: 'The wallet is not active. Use a user with an active wallet.' }
-    await subject.credit(float)
+    if (await takesRealCards(subject))
+      return {
+        problem:
+          'The service takes real cards: its top-up has a live key. This test moves money; use a service whose card processor is in test mode.',
+      }
     return { before: balance }
   } catch {
     return { problem: 'The service does not answer within ten seconds.' }
   }
 }
 
-/** Compares balances instead of adding up operations, and repeats, because a faulty service may move too much here as well. */
-async function restoreBalance(subject: Subject, before: number, triesLeft = 3): Promise<void> {
-  const now = await balanceOf(subject)
-  if (now === undefined || isSameMoney(now, before) || triesLeft === 0) return
-  // Rounded to three decimals: 0.1 + 0.2 is not a valid amount.
-  const difference = Number(Math.abs(now - before).toFixed(3))
-  await (now > before ? subject.debit : subject.credit)(difference).catch(() => undefined)
-  await restoreBalance(subject, before, triesLeft - 1)
+/** The contract does not show the processor, but Stripe's form needs its key in the browser, and live keys say so. */
+async function takesRealCards(subject: Subject): Promise<boolean> {
+  const token = (await subject.session()).body?.['sessionToken']
+  if (typeof token !== 'string') return false
+  const page = await subject.call(`/widget/topup?session=${encodeURIComponent(token)}`)
+  const intent = await subject.post('/api/widget/topup/create-intent', { amount: 10 }, { session: token })
+  return [page, intent].some(({ text }) => /\bpk_live_|"livemode"\s*:\s*true/.test(text))
 }
 
-async function balanceOf(subject: Subject): Promise<number | undefined> {
-  const balance = await subject.wallet().then(
-    ({ body }) => body?.['balance'],
-    () => undefined,
-  )
+async function balanceAfter(subject: Subject): Promise<number | undefined> {
+  const query = new URLSearchParams({ ...subject.credentials, serviceUserId: subject.serviceUserId })
+  // Not through the run's signal, which may be aborted.
+  const reply = await subject.send(`/api/server/wallet?${query}`, {}).catch(() => undefined)
+  const balance = reply?.body?.['balance']
   return typeof balance === 'number' ? balance : undefined
 }

@@ -14,19 +14,30 @@ export type Verdict = {
   readonly verdict: 'pass' | 'fail' | 'not tried'
   /** The observation that contradicts the statement, or why it was not tried. */
   readonly why?: string
+  /** What it takes to try it: a flag of the command, or a browser. */
+  readonly needs?: Need
 }
+
+export type Need = '--patient' | '--parent-origin' | '--other-client-id' | 'a browser'
 
 class Broken extends Error {}
 
-export class NotTried extends Error {}
+export class NotTried extends Error {
+  readonly needs: Need | undefined
+  constructor(why: string, needs?: Need) {
+    super(why)
+    this.needs = needs
+  }
+}
 
 export async function tryStatement({ section, says, attempt }: Statement, subject: Subject): Promise<Verdict> {
   try {
     await attempt(subject)
     return { section, says, verdict: 'pass' }
   } catch (error) {
-    if (error instanceof NotTried) return { section, says, verdict: 'not tried', why: error.message }
-    if (error instanceof Broken) return { section, says, verdict: 'fail', why: error.message }
+    const { message: why, needs } = error as NotTried
+    if (error instanceof NotTried) return { section, says, verdict: 'not tried', why, ...(needs && { needs }) }
+    if (error instanceof Broken) return { section, says, verdict: 'fail', why }
     // The message of a failed request may contain its URL, and with it the secret.
     const name = error instanceof Error ? error.name : 'no error'
     return { section, says, verdict: 'fail', why: `no answer (${name})` }
@@ -70,13 +81,30 @@ export function demandNumber(value: unknown, what: string): number {
 }
 
 /** Amounts are decimal, and arithmetic on JSON numbers is not exact. */
-export function isSameMoney(a: number, b: number): boolean {
+function isSameMoney(a: number, b: number): boolean {
   return Math.abs(a - b) < 0.000_5
 }
 
 export function demandMoney(value: unknown, expected: number, what: string): void {
   const number = demandNumber(value, what)
   demand(isSameMoney(number, expected), `${what} is ${number}, not ${expected}`)
+}
+
+export async function balanceOf(subject: Subject): Promise<number> {
+  return demandNumber(demandSuccess(await subject.wallet(), 'GET /api/server/wallet')['balance'], 'the balance')
+}
+
+/** Compares the balance of the wallet before and after, because the answer to a posting may be wrong. */
+export async function demandMoved(
+  subject: Subject,
+  by: number,
+  what: string,
+  act: () => Promise<unknown>,
+): Promise<void> {
+  const before = await balanceOf(subject)
+  await act()
+  const moved = Number(((await balanceOf(subject)) - before).toFixed(3))
+  demandMoney(moved, by, `what moved by ${what}`)
 }
 
 export function shownValue(value: unknown): string {

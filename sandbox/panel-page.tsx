@@ -18,7 +18,7 @@ export function PanelPage({ deps, settings, payments, problem }: PanelProps) {
         <a href={`${deps.basePath}/panel`}>Refresh</a>
       </div>
       {problem && (
-        <p class="sandbox-alert" role="alert">
+        <p class="sandbox-alert notice bad" role="alert">
           {problem}
         </p>
       )}
@@ -55,7 +55,9 @@ function SettingsForm({ deps, settings }: Pick<PanelProps, 'deps' | 'settings'>)
       <label class="sandbox-choice">
         <input type="checkbox" name="outage" value="on" checked={settings.outage} /> The processor is down
       </label>
-      <button type="submit">Apply</button>
+      <button type="submit" class="button small">
+        Apply
+      </button>
     </form>
   )
 }
@@ -102,7 +104,9 @@ function PaymentActions({ deps, payment }: { deps: SandboxPageDeps; payment: San
             <span class="sandbox-hidden">Amount to refund, everything when left empty</span>
             <input name="amount" inputMode="decimal" placeholder="everything" size={10} autocomplete="off" />
           </label>
-          <button type="submit">Refund</button>
+          <button type="submit" class="button quiet small">
+            Refund
+          </button>
         </form>
       )}
       {status === 'succeeded' && !dispute && <Press action={`${action}/dispute`} label="Dispute" />}
@@ -119,7 +123,7 @@ function PaymentActions({ deps, payment }: { deps: SandboxPageDeps; payment: San
 function Press({ action, label, about }: { action: string; label: string; about?: string }) {
   return (
     <form method="post" action={action}>
-      <button type="submit" class="sandbox-second">
+      <button type="submit" class="button quiet small">
         {label}
         {about && <span class="sandbox-hidden"> {about}</span>}
       </button>

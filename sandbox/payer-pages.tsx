@@ -39,11 +39,11 @@ export function CardPage({ deps, payment, way, mistake }: FormProps) {
         </>
       )}
       {mistake && !isTold && (
-        <p class="sandbox-alert" role="alert" id="mistake">
+        <p class="sandbox-alert notice bad" role="alert" id="mistake">
           {mistake.message}
         </p>
       )}
-      <form method="post" action={`${deps.basePath}/card/${payment.id}`} autocomplete="off" novalidate>
+      <form class="stack" method="post" action={`${deps.basePath}/card/${payment.id}`} autocomplete="off" novalidate>
         <HiddenFields payment={payment} way={way} />
         <CardField
           name="number"
@@ -56,7 +56,9 @@ export function CardPage({ deps, payment, way, mistake }: FormProps) {
           <CardField name="expiry" label="Expiry date" hint="MM / YY" wrong={mistake?.field} />
           <CardField name="cvc" label="CVC" hint="123" wrong={mistake?.field} />
         </div>
-        <button type="submit">Pay now</button>
+        <button type="submit" class="button">
+          Pay now
+        </button>
       </form>
       <TestCardList />
     </section>
@@ -74,7 +76,7 @@ type FieldProps = {
 function CardField({ name, label, hint, wrong, list }: FieldProps) {
   const isWrong = wrong === name
   return (
-    <label class="sandbox-field">
+    <label class="field">
       <span>{label}</span>
       <input
         name={name}
@@ -139,12 +141,12 @@ export function ChallengePage({ deps, payment, way }: FormProps) {
         <dt>For</dt>
         <dd>{payment.description}</dd>
       </dl>
-      <form method="post" action={`${deps.basePath}/challenge/${payment.id}`}>
+      <form class="stack" method="post" action={`${deps.basePath}/challenge/${payment.id}`}>
         <HiddenFields payment={payment} way={way} />
-        <button type="submit" name="answer" value="approve">
+        <button type="submit" name="answer" value="approve" class="button">
           Yes, approve
         </button>
-        <button type="submit" name="answer" value="refuse" class="sandbox-second">
+        <button type="submit" name="answer" value="refuse" class="button quiet">
           No, refuse
         </button>
       </form>

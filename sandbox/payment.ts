@@ -114,6 +114,15 @@ export function cancel(payment: SandboxPayment, context: ChangeContext): Sandbox
   return withEvents(payment, { ...payment, status: 'cancelled', decline: undefined }, context)
 }
 
+export function changeAmount(amountMinor: bigint): Transition {
+  return (payment) => {
+    if (amountMinor <= 0n) return refuse('amount-unsupported', 'The amount must be more than zero.')
+    if (payment.status !== 'requires_payment_method')
+      return refuse('not-changeable', `A payment that is ${payment.status} cannot be changed.`)
+    return payment.amountMinor === amountMinor ? payment : { ...payment, amountMinor }
+  }
+}
+
 export function refund(key: string, amountMinor: bigint): Transition {
   return (payment, context) => {
     const before = payment.refunds.find((made) => made.key === key)

@@ -8,13 +8,14 @@ import type { SandboxDeps } from './change.ts'
 /** The sandbox's dependencies, and those of its pages. */
 export type SandboxPageDeps = SandboxDeps & {
   readonly decimalsOf: CurrencyDecimals
-  /** The service's stylesheet, linked before the sandbox's. */
-  readonly stylesheetHref?: string
   /** The origins that may frame the top-up page, and so the card form inside it. Default: only our own. */
   readonly frameAncestors?: (topup: { userId: string; topupId: string }) => Promise<readonly string[]>
 }
 
-export const sandboxStyle = readFileSync(new URL('./sandbox.css', import.meta.url), 'utf8')
+/** The service's stylesheet, then the sandbox's own: its card form looks like the wallet around it. */
+export const sandboxStyle = ['../src/web/style.css', './sandbox.css']
+  .map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'))
+  .join('\n')
 
 type PageProps = {
   deps: SandboxPageDeps
@@ -32,11 +33,13 @@ function Document({ deps, title, wide = false, isEmbedded = false, children }: P
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
         <title>{`${title} · Sandbox`}</title>
-        {deps.stylesheetHref && <link rel="stylesheet" href={deps.stylesheetHref} />}
         <link rel="stylesheet" href={`${deps.basePath}/style.css`} />
       </head>
       <body class={isEmbedded ? 'sandbox embedded' : 'sandbox'}>
-        <header class="sandbox-ribbon">Sandbox: no real card, no real money</header>
+        <header class="sandbox-ribbon">
+          <strong>Test mode</strong>
+          <span>No real card, no real money.</span>
+        </header>
         <main class={wide ? 'sandbox-wide' : 'sandbox-narrow'}>{children}</main>
       </body>
     </html>

@@ -12,7 +12,7 @@ import {
 } from '../src/cards/processor.ts'
 import { listLines } from './account-lines.ts'
 import { changePayment, findPayment, insertPayment, type SandboxDeps } from './change.ts'
-import { cancel, paymentView, refund, type SandboxPayment, type Transition } from './payment.ts'
+import { cancel, changeAmount, paymentView, refund, type SandboxPayment, type Transition } from './payment.ts'
 import { readSettings } from './settings.ts'
 import { readSignedBody } from './signature.ts'
 import type { SandboxStore } from './payment-store.ts'
@@ -24,11 +24,9 @@ export function createSandboxProcessor(settings: SandboxDeps): CardProcessor {
     page: sandboxPage,
     createPayment: (order) => createPayment(deps, order),
     retrievePayment: (id) => retrievePayment(deps, id),
+    changeAmount: ({ paymentIntentId, amountMinor }) => changeAndView(deps, paymentIntentId, changeAmount(amountMinor)),
     refundPayment: (order) => refundPayment(deps, order),
-    cancelPayment: async (id) => {
-      const changed = (await changeUnlessOut(deps, id, cancel)) ?? unknownPayment
-      return 'refused' in changed ? changed : viewOf(deps, changed)
-    },
+    cancelPayment: (id) => changeAndView(deps, id, cancel),
     listLines: async (span) => {
       await refuseWhenOut(deps.store)
       return await listLines(deps.store, span)
@@ -100,6 +98,11 @@ async function refundPayment(deps: SandboxDeps, order: RefundOrder): Promise<Ref
   if ('refused' in changed) return changed
   const { id } = changed.refunds.find((made) => made.key === idempotencyKey)!
   return { id, paymentIntentId, amountMinor, status: 'succeeded' }
+}
+
+async function changeAndView(deps: SandboxDeps, id: string, change: Transition): Promise<Payment | Refusal> {
+  const changed = (await changeUnlessOut(deps, id, change)) ?? unknownPayment
+  return 'refused' in changed ? changed : viewOf(deps, changed)
 }
 
 async function changeUnlessOut(deps: SandboxDeps, id: string, change: Transition) {

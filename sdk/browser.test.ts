@@ -76,6 +76,35 @@ describe('linking', () => {
     expect((await shop.callsOf('a')).filter((call) => call === shop.asked())).toHaveLength(1)
   })
 
+  const hint =
+    ' If the backend found no body: it reads JSON only from a request with the header content-type: application/json.'
+
+  test.each([
+    ['JSON', () => Response.json({ code: 'INVALID_REQUEST' }, { status: 400 }), '{"code":"INVALID_REQUEST"}', hint],
+    ['a page', () => new Response('<h1>\n  Error</h1>', { status: 500 }), '<h1> Error</h1>', hint],
+    ['a long page', () => new Response('x'.repeat(9_000), { status: 403 }), `${'x'.repeat(300)}...`, ''],
+    ['nothing', () => new Response(null, { status: 401 }), '', ''],
+  ])('a failed link carries what the backend answered: %s', async (_name, answer, shown, ending) => {
+    shop.rig().answerLink(answer)
+    await shop.mountIn('a', { sessions: [null, first] })
+    const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
+    await shop.page().evaluate(() => (window.wallets.a!.linkAnswer = 'FETCHES'))
+    await send(signIn, { type: 'SERVICE_AUTH_SUCCESS', version: 1, ...link })
+    const { status } = answer()
+    const message = `Wallet: LINK_FAILED: /link answered ${status}: ${shown || 'nothing'}.${ending}`
+    await eventually(() => shop.walletOf('a', ({ reasons }) => reasons), [{ message, status, answer: shown }])
+  })
+
+  test('a link that the backend did not store is reported instead of a silent second sign-in', async () => {
+    await shop.mountIn('a')
+    const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
+    await send(signIn, { type: 'SERVICE_AUTH_SUCCESS', version: 1, ...link })
+    await eventually(() => shop.errorsOf('a'), ['LINK_FAILED'])
+    expect(await shop.walletOf('a', ({ reasons }) => reasons[0]!.message)).toBe(
+      'Wallet: LINK_FAILED: onLinked reported no error, but fetchSession then gave no session: the backend has not stored the link.',
+    )
+  })
+
   test('the link flow keeps the focus in the widget', async () => {
     await shop.mountIn('a', { sessions: [null, first] })
     const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
@@ -94,6 +123,45 @@ describe('linking', () => {
 })
 
 describe('sessions', () => {
+  test.each([
+    ['a session', () => Response.json({ sessionToken: first, expiresAt: '2025-03-01T10:00:00Z' }), `session=${first}`],
+    ['null', () => Response.json(null), 'clientId=app_1'],
+    ['nothing', () => new Response(null, { status: 204 }), 'clientId=app_1'],
+    ['requiresAuth', () => Response.json({ requiresAuth: true }, { status: 401 }), 'clientId=app_1'],
+  ])('a session may come as the Response of the backend: %s', async (_name, answer, address) => {
+    shop.rig().answerSession(answer)
+    await shop.mountIn('a', { sessions: ['FETCHES'] })
+    await widgetIn(shop.page(), 'a', address)
+    expect(await shop.errorsOf('a')).toEqual([])
+  })
+
+  test.each([
+    [
+      'an error',
+      'FETCHES',
+      () => Response.json({ code: 'INVALID_CLIENT' }, { status: 502 }),
+      '/session answered 502: {"code":"INVALID_CLIENT"}.',
+    ],
+    ['an empty error', 'FETCHES', () => new Response(null, { status: 503 }), '/session answered 503: nothing.'],
+    [
+      'a page of a sign-in',
+      'FETCHES',
+      () => new Response('<h1>Sign in</h1>'),
+      'fetchSession gave no session, but: <h1>Sign in</h1>',
+    ],
+    [
+      'JSON of an error',
+      '{"code":"INVALID_CLIENT"}',
+      () => new Response(),
+      'fetchSession gave no session, but: {"code":"INVALID_CLIENT"}',
+    ],
+  ])('a missing session is reported with what came instead: %s', async (_name, session, answer, reason) => {
+    shop.rig().answerSession(answer)
+    await shop.mountIn('a', { sessions: [session] })
+    const read = () => shop.walletOf('a', ({ reasons }) => reasons.map(({ message }) => message))
+    await eventually(read, [`Wallet: SESSION_FAILED: ${reason}`])
+  })
+
   test('a session is renewed in place, by a message to the one right origin', async () => {
     await shop.mountIn('a', { sessions: [first, second] })
     const frame = await widgetIn(shop.page(), 'a', first)

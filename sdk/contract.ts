@@ -1,6 +1,6 @@
 /** `@billfold/sdk/contract`: the wire types, error codes and messages that the service and its clients share. It imports nothing else. */
-export { ERROR_CODES, ERROR_MEANINGS, isErrorCode } from './contract/errors.ts'
-export type { AnyErrorCode, ErrorBody, ErrorCode } from './contract/errors.ts'
+export { ERROR_CODES, ERROR_MEANINGS, isErrorCode, SESSION_END_REASONS } from './contract/errors.ts'
+export type { AnyErrorCode, ErrorBody, ErrorCode, SessionEndReason } from './contract/errors.ts'
 export {
   MESSAGE_VERSION,
   isServiceUserId,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildPackage } from './build.ts'
+import { buildPackage, sdkVersion } from './build.ts'
 
 setDefaultTimeout(300_000)
 
@@ -25,6 +25,7 @@ const service = Bun.serve({
       transactions: [],
       isActive: true,
       looksLikeBrowser: request.headers.has('origin') || request.headers.has('sec-fetch-site'),
+      userAgent: request.headers.get('user-agent'),
     }),
 })
 
@@ -57,6 +58,10 @@ async function run(command: string[], cwd: string): Promise<string> {
   return out
 }
 
+function nodeVersion(): string {
+  return Bun.spawnSync(['node', '--version']).stdout.toString().trim().slice(1)
+}
+
 /** npm 10 and 11 print a list of packages, later versions an object by name; the build may print lines before it. */
 function filesOf(report: string): string[] {
   const json: unknown = JSON.parse(report.slice(report.search(/^[[{]/m)))
@@ -69,6 +74,14 @@ async function runInProject(name: string, code: string): Promise<string> {
   return (await run(['node', name], project)).trim()
 }
 
+/** Makes a client for each address in one process, and returns the warnings. */
+async function warningsFor(...addresses: string[]): Promise<string> {
+  const listen = `process.on('warning', ({ name, message }) => console.log(name, message))\n`
+  const rest = "clientId: 'app_1', clientSecret: 'sk_hidden' }"
+  const made = addresses.map((baseUrl) => `new Billfold({ baseUrl: '${baseUrl}', ${rest})\n`)
+  return await runInProject('warn.mjs', `import { Billfold } from '@billfold/sdk/server'\n${listen}${made.join('')}`)
+}
+
 const use = `
   const billfold = new Billfold({ baseUrl: '${service.url.origin}', clientId: 'app', clientSecret: 'secret' })
   const user = { serviceUserId: 'su_0123456789abcdef' }
@@ -77,7 +90,7 @@ const use = `
   const refused = new Billfold({ baseUrl: 'http://127.0.0.1:${closedPort}', clientId: 'app', clientSecret: 'secret', maxRetries: 0 })
   const error = await refused.wallet(user).catch((error) => error)
   console.log(JSON.stringify([
-    wallet.balance, debit.replayed, debit.looksLikeBrowser, error instanceof BillfoldError, error.message,
+    wallet.balance, debit.replayed, debit.looksLikeBrowser, debit.userAgent, error instanceof BillfoldError, error.message,
     ERROR_CODES.length > 20, parseWidgetMessage({ type: 'SERVICE_WALLET_UPDATED', version: 1 }).type, typeof mountWallet,
   ]))
 `
@@ -85,8 +98,9 @@ const used = JSON.stringify([
   5,
   false,
   false,
+  `billfold-sdk/${sdkVersion} node/${nodeVersion()}`,
   true,
-  'GET /api/server/wallet got no answer: ECONNREFUSED.',
+  `GET http://127.0.0.1:${closedPort}/api/server/wallet got no answer: ECONNREFUSED.`,
   true,
   'SERVICE_WALLET_UPDATED',
   'function',
@@ -109,6 +123,34 @@ describe('the package', () => {
       const { ERROR_CODES, parseWidgetMessage } = require('@billfold/sdk/contract')
     `
     expect(await runInProject('use.cjs', `${imports} void (async () => {${use}})()`)).toBe(used)
+  })
+
+  const entries = ['server', 'browser', 'react', 'contract'] as const
+
+  test.each([
+    ['require', 'no-path.cjs', "require('@billfold/sdk')"],
+    ['import of every name', 'names.mjs', "import { NAMES } from '@billfold/sdk'; console.log(NAMES)"],
+    ['import of everything', 'all.mjs', "import * as sdk from '@billfold/sdk'; console.log(sdk)"],
+    ['import() in CommonJS', 'later.cjs', "void import('@billfold/sdk')"],
+  ])('without a path, %s names the paths to import', async (_name, file, code) => {
+    const parts = await Promise.all(entries.map(async (entry) => (await import(`./${entry}.ts`)) as object))
+    const names = [...new Set(parts.flatMap((part) => Object.keys(part)))]
+    expect(names).toContain('Billfold')
+    const said = runInProject(file, code.replaceAll('NAMES', names.join()))
+    const complaint = String(await said.catch((error: unknown) => error))
+    expect(complaint).toContain('@billfold/sdk has no import without a path')
+    for (const entry of entries) expect(complaint).toContain(`@billfold/sdk/${entry}`)
+  })
+
+  test('an address without encryption outside of private networks is warned about once, without the secret', async () => {
+    const near = ['localhost:3000', '127.0.0.1', '[::1]:3000', '10.1.2.3', '172.20.0.2', '192.168.1.9', '[fd00::1]']
+    const names = ['billfold:3000', 'billfold.default.svc', 'wallet.internal', 'wallet.localhost']
+    expect(await warningsFor(...[...near, ...names].map((host) => `http://${host}`), 'https://wallet.example')).toBe('')
+    for (const host of ['10.wallet.example', '172.32.0.1', '[2001:db8::1]']) {
+      expect(await warningsFor(`http://${host}/money`, 'http://other.example', `http://${host}`)).toBe(
+        `BillfoldWarning http://${host} is not encrypted, so others can read the client secret on the way. Use https.`,
+      )
+    }
   })
 
   test('the installed package works from Bun, by its sources', async () => {

@@ -38,8 +38,8 @@ export type CallOptions = { signal?: AbortSignal }
 
 const walletRoute: Route = { method: 'GET', path: '/api/server/wallet' }
 const checkBalanceRoute: Route = { method: 'GET', path: '/api/server/wallet/check-balance' }
-const debitRoute: Route = { method: 'POST', path: '/api/server/wallet/debit' }
-const creditRoute: Route = { method: 'POST', path: '/api/server/wallet/credit' }
+const debitRoute: Route = { method: 'POST', path: '/api/server/wallet/debit', hasReference: true }
+const creditRoute: Route = { method: 'POST', path: '/api/server/wallet/credit', hasReference: true }
 const sessionRoute: Route = { method: 'POST', path: '/api/widget/session' }
 const verifyLinkRoute: Route = { method: 'POST', path: '/api/server/link/verify' }
 
@@ -94,6 +94,8 @@ export class Billfold {
 
   /** Exchanges the one-time code of the widget for the user's id. Store this id, not the one that the browser sent. */
   async verifyLink(request: VerifyLinkRequest, options?: CallOptions): Promise<VerifyLinkResponse> {
+    // Named here, because the cause is close: a framework gives an empty body to a handler that expects JSON.
+    if (!request.linkCode) throw noLinkCode()
     return await call(this.#settings, verifyLinkRoute, request, isVerifiedLink, options)
   }
 }
@@ -106,6 +108,12 @@ function linked<T extends { serviceUserId: string | null | undefined }>(request:
 
 function notLinked(): BillfoldError {
   return new BillfoldError('ACCOUNT_NOT_LINKED', 'This user has not linked a wallet yet.', { requiresAuth: true })
+}
+
+function noLinkCode(): BillfoldError {
+  const message =
+    'linkCode is missing. Most frameworks read a JSON body only if the request of the page has the header content-type: application/json.'
+  return new BillfoldError('INVALID_REQUEST', message, { fields: { linkCode: 'is missing' } })
 }
 
 function postingOf(answer: Json & PostingResponse): PostingResult {

@@ -20,6 +20,7 @@ import { faultFields, openRateLimit } from './platform/log.ts'
 import { forWidget, longRunning } from './store/connection/database.ts'
 import { isRetryable } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
+import { compressAnswer } from './web/compress.ts'
 import { plainHeaders } from './web/headers.ts'
 import { hasGoodHost, pathOf } from './web/host.ts'
 import { mayReadMetrics } from './web/metrics-access.ts'
@@ -60,6 +61,7 @@ export function buildApp(service: Service): App {
   // Admin pages run longer statements.
   adminPages(longRunning(service), web)
   sandboxPages(service, web)
+  service.metrics.expect({ routes: [...new Set(routes.map(({ path }) => path))] })
   const routesAt = Map.groupBy(routes, (route) => route.path)
   // Not as a second handler of each path: Hono is fastest on paths with one handler.
   web.notFound((c) => {
@@ -128,6 +130,8 @@ async function answerRequest(
       const result = await route.handle({ request, context: env })
       if (env.appId !== undefined) recordCall(service, env.appId, env.route, result)
       response = result instanceof Response ? marked(result, env.requestId) : toResponse(result, env.requestId)
+      if (route.isCompressed && !(result instanceof Response))
+        response = await compressAnswer(response, request.headers.get('accept-encoding') ?? '')
       if (method === 'HEAD') response = new Response(null, response)
     }
   } catch (error) {

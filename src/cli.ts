@@ -1,16 +1,24 @@
 #!/usr/bin/env bun
 /** npx billfold … */
+import { writeSync } from 'node:fs'
 import { loadCommands } from './cli/commands.ts'
 import { runCommandLine } from './cli/run.ts'
 
 const interrupted = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+let describeRest = () => ''
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // A second signal exits at once; nothing half done was committed.
-    if (interrupted.signal.aborted) process.exit(130)
-    interrupted.abort(new Error('Interrupted.'))
+    if (!interrupted.signal.aborted) return interrupted.abort(new Error('Interrupted.'))
+    // A second signal exits at once; nothing half done was committed here. Only `conform` changes data elsewhere.
+    try {
+      writeSync(2, describeRest())
+    } finally {
+      process.exit(130)
+    }
   })
 }
+// The terminal was closed.
+process.stderr.on('error', () => undefined)
 // The reader of the output, such as `head`, has closed it.
 process.stdout.on('error', () => interrupted.abort(new Error('The output was closed.')))
 
@@ -22,5 +30,6 @@ const exitCode = await runCommandLine(args, commands, {
   output: process.stdout,
   errors: process.stderr,
   signal: interrupted.signal,
+  onSecondSignal: (describe) => (describeRest = describe),
 })
 process.exit(exitCode)

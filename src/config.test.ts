@@ -197,3 +197,14 @@ test('.env.example names every variable there is, and no other', async () => {
   const named = [...text.matchAll(/^# ?([A-Z_]+)=/gm)].map(([, name]) => name!)
   expect(named.sort()).toEqual([...variableNames].sort())
 })
+
+test('DATABASE_PASSWORD belongs to an address with a user and without a password', () => {
+  const nasty = `p/@:#?%&'" ü`
+  const { databaseUrls } = parseConfig({ DATABASE_URL: 'postgres://me@one,two:5433/x?a=b', DATABASE_PASSWORD: nasty })
+  expect(databaseUrls.map((address) => new URL(address).host)).toEqual(['one', 'two:5433'])
+  for (const address of databaseUrls) expect(decodeURIComponent(new URL(address).password)).toBe(nasty)
+  for (const DATABASE_URL of [undefined, 'postgres://me:secret@one/x', 'postgres://one/x'])
+    expect(mistakesOf({ DATABASE_URL, DATABASE_PASSWORD: nasty })).toEqual([
+      expect.stringMatching(/^DATABASE_PASSWORD: /) as string,
+    ])
+})

@@ -1,6 +1,8 @@
 /** Environment → frozen Config. It reports all mistakes at once. No other file reads the environment. */
 import { z } from 'zod'
 import { isKnownCurrency, parseCurrency, parseDecimal, type Currency } from './ledger/money.ts'
+import { parseRoleRules } from './platform/oidc-roles.ts'
+import { oidcMistakes, toOidcConfig, type OidcConfig } from './platform/oidc-settings.ts'
 import { distanceOf } from './platform/suggest.ts'
 
 export type Config = {
@@ -41,6 +43,8 @@ export type Config = {
   readonly correctionApprovalAboveMinor: bigint
   /** A change of operators needs a second admin, where there is one. */
   readonly operatorChangesNeedTwo: boolean
+  /** Undefined: operators sign in with a password alone. */
+  readonly oidc: OidcConfig | undefined
   /** How long the processor's account lines are kept and compared with payments. */
   readonly processorLinesDays: number
 }
@@ -99,6 +103,14 @@ function serversOf(text: string): string[] {
   return hosts === undefined ? [text] : hosts.split(',').map((host) => `${before}${host}${after}`)
 }
 
+/** Any password: in the address it would have to be percent-encoded. */
+function withPassword(address: string, password: string | undefined): string {
+  if (password === undefined) return address
+  const url = new URL(address)
+  url.password = encodeURIComponent(password)
+  return url.href
+}
+
 function isServer(text: string): boolean {
   return URL.canParse(text) && ['postgres:', 'postgresql:'].includes(new URL(text).protocol)
 }
@@ -130,6 +142,7 @@ const settings = z.object({
       message: 'write postgres://user:password@host:port/database; several hosts are separated by commas',
     })
     .optional(),
+  DATABASE_PASSWORD: z.string().min(1).optional(),
   DATABASE_CONNECTIONS: whole(5, 1_000).optional(),
   CURRENCY: z
     .string()
@@ -171,6 +184,22 @@ const settings = z.object({
     .enum(['0', '1'], 'write 1 if a second admin approves changes of operators or 0 if one admin is enough')
     .optional(),
   PROCESSOR_LINES_DAYS: whole(31, 36_500).default(730),
+  OIDC_ISSUER: url(['https:', 'http:']).optional(),
+  OIDC_CLIENT_ID: z.string().min(1).max(255).optional(),
+  OIDC_CLIENT_SECRET: z.string().min(1).optional(),
+  OIDC_NAME: plainName.default('your company account'),
+  OIDC_SCOPES: z
+    .string()
+    .regex(/^[\x21-\x7e]+( [\x21-\x7e]+)*$/, 'write scopes with spaces between, such as openid email profile groups')
+    .refine((text) => text.split(' ').includes('openid'), 'openid must be one of the scopes')
+    .default('openid email profile'),
+  OIDC_ROLES: z
+    .string()
+    .refine((text) => parseRoleRules(text) !== undefined, {
+      message: 'write role=claim:value, several with commas; the roles are viewer, support, finance and admin',
+    })
+    .optional(),
+  OIDC_ONLY: z.enum(['0', '1'], 'write 1 if passwords are for emergencies alone or 0 if both ways are open').optional(),
 })
 
 type Settings = z.infer<typeof settings>
@@ -226,6 +255,13 @@ function combinedMistakes(s: Settings): string[] {
     mistakes.push(
       'DATABASE_URL: the service uses the server that accepts writes; leave target_session_attrs out, or write read-write',
     )
+  if (s.DATABASE_PASSWORD !== undefined) {
+    const [server] = s.DATABASE_URL === undefined ? [] : serversOf(s.DATABASE_URL)
+    if (server === undefined) mistakes.push('DATABASE_PASSWORD: write DATABASE_URL too, without a password')
+    else if (new URL(server).password !== '')
+      mistakes.push('DATABASE_PASSWORD: DATABASE_URL has a password too; leave one of them out')
+    else if (new URL(server).username === '') mistakes.push('DATABASE_PASSWORD: write the user to DATABASE_URL')
+  }
   if (connectionsOf(s) < s.WRITER_LANES + 4)
     mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 4}: one for each of WRITER_LANES, and four`)
   if (s.CARD_PROCESSOR === 'stripe') {
@@ -235,6 +271,7 @@ function combinedMistakes(s: Settings): string[] {
     if (modeOf(s.STRIPE_SECRET_KEY) !== modeOf(s.STRIPE_PUBLISHABLE_KEY))
       mistakes.push('STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY: one is a test key, the other is not')
   }
+  mistakes.push(...oidcMistakes(s))
   const currency = parseCurrency(s.CURRENCY)!
   const [min, max] = [parseDecimal(s.TOPUP_MIN, currency), parseDecimal(s.TOPUP_MAX, currency)]
   if (min === undefined || max === undefined || min <= 0n || max < min)
@@ -292,7 +329,10 @@ function toConfig(s: Settings): Config {
     port: s.PORT,
     publicUrl: new URL(s.PUBLIC_URL ?? `http://${urlHost(s.HOST)}:${s.PORT}`).origin,
     dataDir: s.DATA_DIR,
-    databaseUrls: s.DATABASE_URL === undefined ? [] : serversOf(s.DATABASE_URL),
+    databaseUrls:
+      s.DATABASE_URL === undefined
+        ? []
+        : serversOf(s.DATABASE_URL).map((server) => withPassword(server, s.DATABASE_PASSWORD)),
     databaseConnections: connectionsOf(s),
     currency,
     workers: s.WORKERS,
@@ -321,6 +361,7 @@ function toConfig(s: Settings): Config {
     operatorChangesNeedTwo:
       s.OPERATOR_CHANGES_NEED_TWO === undefined ? isProduction : s.OPERATOR_CHANGES_NEED_TWO === '1',
     processorLinesDays: s.PROCESSOR_LINES_DAYS,
+    oidc: toOidcConfig(s),
   })
 }
 

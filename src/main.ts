@@ -2,6 +2,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { createDemo, findUnsafeForProduction, type Demo } from './actions/demo.ts'
 import { startJobs } from './actions/jobs.ts'
+import { findNoWayIn } from './actions/operators/oidc/way-in.ts'
 import { firstOperatorLink } from './actions/operators/manage-operators.ts'
 import { openSecrets } from './actions/secrets/open-secrets.ts'
 import { prepareSecrets } from './actions/secrets/reseal.ts'
@@ -74,6 +75,8 @@ async function serve(connection: Connection): Promise<void> {
   const metrics = openMetrics()
   const service = openService({ config, db, log, metrics, now: () => new Date() })
   await refuseUnsafe(service)
+  const noWayIn = await findNoWayIn(longRunning(service))
+  if (noWayIn) throw new Error(noWayIn)
   const app = buildApp(service)
   const server = listen(app)
   service.sandbox?.setOrigin(server.url.origin)

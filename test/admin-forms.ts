@@ -88,6 +88,23 @@ export function adminForms(bench: Bench, admin: TestOperator) {
         return { by, fields: { code: codeNow() } }
       },
     },
+    '/admin/sign-in/oidc': { isRead: true, make: async () => ({ by: await stranger('') }) },
+    '/admin/welcome/oidc': { isRead: true, make: async () => ({ by: await stranger(''), fields: { token: 'x' } }) },
+    '/admin/account/oidc': {
+      isRead: true,
+      make: async (role) => ({ by: await signedIn('full', role), fields: { 'oidc-own': password } }),
+    },
+    '/admin/account/oidc/disconnect': {
+      make: async (role) => {
+        const by = await signedIn('full', role)
+        const { issuer } = bench.service.config.oidc!
+        await query(
+          `insert into operator_identities (issuer, subject, operator_id) values ($1, gen_random_uuid()::text, $2)`,
+          [issuer, by.id],
+        )
+        return { by, fields: { 'oidc-own': password } }
+      },
+    },
     '/admin/sign-in/cancel': { make: async () => ({ by: await signedIn('code') }) },
     '/admin/sign-out': { make: async (role) => ({ by: await signedIn('full', role) }) },
     '/admin/second-factor': {

@@ -130,6 +130,7 @@ const aims: Record<string, readonly Record<string, unknown>[]> = {
     { choice: 'payments', isWanted: false },
   ],
   '/api/widget/activity': [{}, { app: '' }, { search: 'Insulin' }],
+  '/api/widget/activity/sums': [{}, { app: '' }, { search: 'Insulin' }, { min: '0' }],
 }
 
 /** Routes by which the app leaves the user: they end its own access, so they come last. */

@@ -43,7 +43,10 @@ afterAll(async () => {
 const query = async <T>(sql: string, values: unknown[] = []) =>
   (await bench.service.db.pool.query(sql, values)).rows as T[]
 
-/** These hold only counters and caches: attempts, requests, the check of the books, submitted forms, known reference types. */
+/**
+ * These hold only counters and caches: attempts, requests, the check of the books, submitted forms, known reference types, sign-ins that
+ * were sent to the identity provider.
+ */
 const bookkeeping = [
   'limits',
   'minutes',
@@ -52,6 +55,7 @@ const bookkeeping = [
   'operator_forms',
   'billfold_migrations',
   'reference_types',
+  'oidc_starts',
 ]
 
 /** In a separate schema, so that it is not mistaken for a table of the service. */

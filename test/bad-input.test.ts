@@ -57,6 +57,44 @@ const badAmounts = [
   nul,
 ]
 
+/** The JSON text of an amount, and the one cause for which it is refused, the same on every route. */
+const amountCauses = [
+  ['', 'is missing'],
+  ['"5"', 'must be a JSON number such as 25'],
+  ['null', 'must be a JSON number such as 25'],
+  ['[5]', 'must be a JSON number such as 25'],
+  ['0', 'must be above 0'],
+  ['-0', 'must be above 0'],
+  ['-5', 'must be above 0'],
+  ['-0.001', 'must be above 0'],
+  ['0.001', 'has more than 2 decimals'],
+  ['19.999', 'has more than 2 decimals'],
+  ['1000000000', 'must be at most 999999999.99'],
+  ['1e309', 'must be at most 999999999.99'],
+  ['0.30000000000000004', 'has more digits than a number can hold'],
+] as const
+
+const withAmount = (text: string, input: object = good()) =>
+  text === ''
+    ? JSON.stringify({ ...input, amount: undefined })
+    : JSON.stringify({ ...input, amount: '@' }).replace('"@"', text)
+
+test.each(amountCauses)(
+  'in a list of operations and in a top-up, %s is refused for the same cause',
+  async (text, problem) => {
+    const { clientId, clientSecret, ...operation } = good()
+    const operations = `[${withAmount(text, { ...operation, direction: 'credit' })}]`
+    const list = JSON.stringify({ clientId, clientSecret, operations: '@' }).replace('"@"', operations)
+    const { body: listed } = await send('/api/server/wallet/bulk', list)
+    const created = await client.post('/api/widget/session', { ...credentials, serviceUserId: su })
+    const path = `/api/widget/topup/create-intent?session=${String(created.body['sessionToken'])}`
+    const { body: topup } = await send(path, withAmount(text, {}))
+    const refusal = { code: 'INVALID_AMOUNT', error: `The amount ${problem}.`, fields: { amount: problem } }
+    expect((listed['results'] as object[])[0]).toMatchObject({ status: 400, ...refusal })
+    expect(topup).toMatchObject(refusal)
+  },
+)
+
 /** Undefined keys are left out, so this also tests each missing field. */
 const body = (changes: Record<string, unknown>) => JSON.stringify({ ...good(), ...changes })
 
@@ -90,10 +128,16 @@ describe.each([debitPath, creditPath])('%s', (path) => {
     }
   })
 
+  test.each(amountCauses)(`${path} says why %s is no amount`, async (text, problem) => {
+    const reply = await send(path, withAmount(text))
+    expect(reply).toMatchObject({ status: 400, body: { code: 'INVALID_AMOUNT', fields: { amount: problem } } })
+    expect(reply.body['error']).toBe(`The amount ${problem}.`)
+  })
+
   test.each(['1e309', '-0', '19.990000000000000001', '0.1000000000000000055511151231257827', '1e-400'])(
     `${path} refuses the number %s, which a double would bend into an amount`,
     async (text) => {
-      const reply = await send(path, JSON.stringify({ ...good(), amount: '@' }).replace('"@"', text))
+      const reply = await send(path, withAmount(text))
       expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_AMOUNT'])
     },
   )
@@ -276,13 +320,28 @@ test.each(['0', '-1', 'x', '', '9'.repeat(30)])('the page start %p is refused an
   expect([reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([400, ['before']])
 })
 
-test.each(['', '-1', '1e3', '1.001', 'NaN', 'Infinity', '0x10', ' 1', '1,5', '٣', '9'.repeat(40)])(
-  'the requiredAmount %p is refused with its own code',
-  async (requiredAmount) => {
-    const reply = await client.checkBalance(su, requiredAmount)
-    expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_AMOUNT'])
-  },
-)
+test.each([
+  ['', 'must be plain decimal text such as 25'],
+  ['-1', 'must be 0 or above'],
+  ['1.001', 'has more than 2 decimals'],
+  ['9'.repeat(40), 'has more than 16 digits before the point'],
+  ...['1e3', 'NaN', 'Infinity', '0x10', ' 1', '1,5', '٣', '007', '1.', '.5'].map(
+    (text) => [text, 'must be plain decimal text such as 25'] as const,
+  ),
+])('the requiredAmount %p is refused with its own code: it %s', async (requiredAmount, problem) => {
+  const reply = await client.checkBalance(su, requiredAmount)
+  expect(reply).toMatchObject({ status: 400, body: { code: 'INVALID_AMOUNT', fields: { requiredAmount: problem } } })
+  expect(reply.body['error']).toBe(`The requiredAmount ${problem}.`)
+})
+
+test('a missing requiredAmount is refused as missing', async () => {
+  const query = new URLSearchParams({ ...credentials, serviceUserId: su })
+  const reply = await client.call(new Request(`${origin}/api/server/wallet/check-balance?${query}`))
+  expect(reply).toMatchObject({
+    status: 400,
+    body: { code: 'INVALID_AMOUNT', error: 'The requiredAmount is missing.' },
+  })
+})
 
 describe('the wrong method or path', () => {
   const paths = {

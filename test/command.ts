@@ -34,10 +34,11 @@ export async function callCommand(
   args: readonly string[],
   environment: Record<string, string>,
   input = '',
+  { isTTY = false } = {},
 ): Promise<Ended> {
   const [output, errors] = [new PassThrough(), new PassThrough()]
   const texts = [collect(output), collect(errors)] as const
-  const stdin = new PassThrough()
+  const stdin = Object.assign(new PassThrough(), { isTTY })
   stdin.end(input)
   const io = { environment, input: stdin, output, errors, signal: new AbortController().signal }
   const exitCode = await runCommandLine(args, await loadCommands(), io as unknown as Io)

@@ -36,6 +36,9 @@ export const notifications: Record<string, Notification> = {
   welcome: { kind: 'welcome', clientId },
   'no-password': { kind: 'no-password' },
   topup: { kind: 'topup', amountMinor: '5000', balanceMinor: '123456', receipt, at },
+  repaid: { kind: 'topup', amountMinor: '5000', balanceMinor: '0', receipt, at },
+  'repaid-part': { kind: 'topup', amountMinor: '5000', balanceMinor: '-2000', receipt, at },
+  'repaid-more': { kind: 'topup', amountMinor: '5000', balanceMinor: '3000', receipt, at },
   refund: { kind: 'refund', amountMinor: '5000', balanceMinor: '700', receipt, at },
   dispute: { kind: 'dispute', amountMinor: '5000', balanceMinor: '700', receipt, at },
   debt: { kind: 'dispute', amountMinor: '5000', balanceMinor: '-2000', receipt, at },
@@ -60,7 +63,17 @@ export const notifications: Record<string, Notification> = {
   'mails-stopped': { kind: 'mails-stopped', choice: 'sign-ins', at, browser: 'Firefox/Linux' },
 }
 
-const stoppable = ['topup', 'refund', 'returned', 'declined', 'first-payment', 'sign-in']
+const stoppable = [
+  'topup',
+  'repaid',
+  'repaid-part',
+  'repaid-more',
+  'refund',
+  'returned',
+  'declined',
+  'first-payment',
+  'sign-in',
+]
 export const stopUrl = 'https://wallet.example/mails/stop?token=abc'
 
 export const reader: Reader = { firstName: 'Ada', nameOf: () => 'Small Hours' }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import manifest from '../package.json' with { type: 'json' }
 import { startJobs } from '../src/actions/jobs.ts'
+import { checkBooks } from '../src/actions/money/check-books.ts'
 import { createOperator } from '../src/actions/operators/manage-operators.ts'
 import { signInWithPassword } from '../src/actions/operators/sign-in-operator.ts'
 import { logIn } from '../src/actions/people/log-in.ts'
@@ -120,7 +121,7 @@ test('what waits in the database is reported with its age, and what the server s
 })
 
 const tries = (who: string, result: string) => metric(`billfold_sign_ins_total{who="${who}",result="${result}"}`)
-const runs = (job: string, result: string) => metric(`billfold_job_runs_total{job="${job}",result="${result}"}`)
+const runs = (job: string, result: string) => metric(`billfold_job_runs_total{name="${job}",result="${result}"}`)
 
 test('tries to sign in are counted by what they came to, of users and operators', async () => {
   const { service } = opened
@@ -160,7 +161,36 @@ test('runs of jobs are counted, done and failed', async () => {
   ])
   while (!((await runs('works', 'done')) > 1 && (await runs('fails', 'failed')) > 1)) await Bun.sleep(5)
   await stop()
-  expect([await runs('works', 'failed'), await runs('fails', 'done')]).toEqual([Number.NaN, Number.NaN])
+  expect([await runs('works', 'failed'), await runs('fails', 'done')]).toEqual([0, 0])
+})
+
+test('a job that fails on a newer schema stops, is not a failure, and says so once', async () => {
+  const { service } = opened
+  const { pool } = service.db
+  await pool.query(`insert into billfold_migrations (number, name, checksum) values (9999, '9999_later', 'x')`)
+  await pool.query('alter table books_check rename column wallets_sum to wallets_total')
+  const stop = startJobs(service, [
+    { name: 'check-the-books', everyMs: 1, run: checkBooks },
+    { name: 'still-works', everyMs: 1, run: async () => {} },
+  ])
+  try {
+    await eventually(async () => await runs('check-the-books', 'stopped'), 1)
+    const before = await runs('still-works', 'done')
+    while ((await runs('still-works', 'done')) < before + 20) await Bun.sleep(5)
+    expect([await runs('check-the-books', 'failed'), await runs('check-the-books', 'stopped')]).toEqual([0, 1])
+    const said = opened.logged.filter((line) => line.includes('check-the-books'))
+    expect(said.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({
+        level: 'info',
+        message: 'a newer version has migrated the database: this process leaves the job to it',
+        job: 'check-the-books',
+      }),
+    ])
+  } finally {
+    await stop()
+    await pool.query('alter table books_check rename column wallets_total to wallets_sum')
+    await pool.query('delete from billfold_migrations where number = 9999')
+  }
 })
 
 test('who waits for a connection is counted', async () => {

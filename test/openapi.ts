@@ -2,6 +2,7 @@
  * Holds real answers against the committed OpenAPI document: status, media type, headers and body. Stricter than the
  * document, which lets answers grow: what it does not name must not be there.
  */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import document from '../docs/openapi.json'
@@ -19,9 +20,8 @@ const componentHeaders = document.components.headers as Readonly<Record<string, 
 /** Every answer has these, or the connection decides: they say nothing about the operation. */
 const plainHeaders = new Set(
   `content-security-policy x-content-type-options x-frame-options referrer-policy cache-control cross-origin-resource-policy
-  strict-transport-security x-accel-buffering content-type connection keep-alive date content-length transfer-encoding`.split(
-    /\s+/,
-  ),
+  strict-transport-security x-accel-buffering content-type content-encoding vary connection keep-alive date
+  content-length transfer-encoding`.split(/\s+/),
 )
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
@@ -41,12 +41,20 @@ export function documented<More extends unknown[]>(
     // The answer to a request that was given up is for the log alone.
     if (request.signal.aborted) return response
     const isJson = response.headers.get('content-type') === 'application/json'
-    const text = isJson ? await response.clone().text() : ''
+    const text = isJson ? await textOf(response.clone()) : ''
     const problems = findUndocumented(request.method, request.url, response, text)
     undocumented.push(...problems)
     if (problems.length > 0) throw new Error(problems.join('\n'))
     return response
   }
+}
+
+/** The app is called without a connection, so nothing has decompressed its answer yet. */
+async function textOf(response: Response): Promise<string> {
+  const bytes = await response.arrayBuffer()
+  const encoding = response.headers.get('content-encoding')
+  if (encoding === 'br') return brotliDecompressSync(bytes).toString()
+  return encoding === 'gzip' ? gunzipSync(bytes).toString() : new TextDecoder().decode(bytes)
 }
 
 /** What the document does not know of this answer; nothing, if all is well. */

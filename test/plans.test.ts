@@ -197,6 +197,26 @@ const paths: Path[] = [
     ['devices_user_id', 'devices_pkey'],
   ],
   [
+    'the search of a wallet’s entries by text, month and amount, and their sum',
+    4,
+    async () => {
+      const app = await findApp(opened.service.db.pool, credentials.clientId)
+      const made = await createSession(opened.service, app!, { ...people[6]!, parentOrigin: null })
+      if (made.kind !== 'created') throw new Error(made.kind)
+      const owner = { userId: people[6]!.userId, clientId: credentials.clientId }
+      const { cookie } = await deviceOf(opened.service, owner)
+      const month = { from: '2026-03-01T00:00:00.000Z', until: '2999-01-01T00:00:00.000Z' }
+      const query = { session: made.sessionToken, search: 'seed', min: '1', max: '500', amount: '100', ...month }
+      for (const path of ['activity', 'activity/sums'])
+        ok(
+          await newPage(opened.app.fetch, undefined, { cookie }).get(
+            `/api/widget/${path}?${new URLSearchParams(query)}`,
+          ),
+        )
+    },
+    ['links_live', 'devices_user_id', 'devices_pkey'],
+  ],
+  [
     'the proof of a link',
     1,
     async (client) => {

@@ -82,11 +82,15 @@ export async function newApp(service: Service, changes: Partial<AppSettings> = {
 }
 
 /** A user with an empty wallet, linked to the app. */
-export async function newUser(service: Service, { clientId }: { clientId: string }): Promise<TestUser> {
+export async function newUser(
+  service: Service,
+  { clientId }: { clientId: string },
+  { firstName, lastName } = { firstName: 'Ada', lastName: 'Lovelace' },
+): Promise<TestUser> {
   const userId = newId()
   return await transact(service.db, async (tx) => {
     const email = `${userId}@example.com`
-    await insertUser(tx, { id: userId, email, passwordHash: null, firstName: 'Ada', lastName: 'Lovelace' })
+    await insertUser(tx, { id: userId, email, passwordHash: null, firstName, lastName })
     const link = await getOrInsertLink(tx, { id: newServiceUserId(), clientId, userId })
     return { userId, serviceUserId: link.id }
   })

@@ -18,6 +18,7 @@ const ageing = [
   'operator_sessions',
   'operator_invites',
   'operator_grants',
+  'oidc_starts',
 ]
 
 export const topupTables = ['topups', 'topup_movements', 'processor_events', 'work']

@@ -116,7 +116,7 @@ test('an app disconnected on one process is unknown on the other at once, and it
   expect((await client(1).debit(leaving.serviceUserId, 1)).body['code']).toBe('USER_NOT_FOUND')
   expect((await client(1).checkBalance(leaving.serviceUserId, '1')).status).toBe(401)
   expect((await page(1).wallet(session)).body['code']).toBe('INVALID_SESSION')
-  expect(await stream.next()).toEqual({ event: 'ended', data: { code: 'INVALID_SESSION' } })
+  expect(await stream.next()).toEqual({ event: 'ended', data: { code: 'INVALID_SESSION', reason: 'disconnected' } })
   expect(await stream.next()).toBeUndefined()
 })
 

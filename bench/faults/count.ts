@@ -1,6 +1,7 @@
 /** After a fault run: compares the acknowledged operations with the ledger, reference by reference. */
 import type { BenchDatabase } from '../cluster.ts'
 import { checkExactness } from '../exactness.ts'
+import { greedyType, type GreedyCount } from './greedy.ts'
 import type { LoadReport } from './load.ts'
 
 export type Count = {
@@ -19,13 +20,20 @@ export type Count = {
   readonly different: number
   readonly surprises: Readonly<Record<string, number>>
   readonly longestGapMs: number
+  readonly askedInCalm: number
+  readonly failedInCalm: Readonly<Record<string, number>>
+  readonly greedy: Omit<GreedyCount, 'contradictions'>
   readonly books: readonly string[]
   readonly isExact: boolean
 }
 
 const entriesSql = `select reference_id, amount, balance_after from transfers where reference_type = 'ORDER'`
 
-export async function countExactly(database: BenchDatabase, report: LoadReport): Promise<Count> {
+export async function countExactly(
+  database: BenchDatabase,
+  report: LoadReport,
+  { contradictions: greedyContradictions, ...greedy }: GreedyCount,
+): Promise<Count> {
   const entries = new Map<string, { times: number; amount: string; balance: string }>()
   for (const row of await database.query(entriesSql)) {
     const reference = row['reference_id'] ?? ''
@@ -54,13 +62,17 @@ export async function countExactly(database: BenchDatabase, report: LoadReport):
     }
   }
   const seeded = Number(
-    (await database.query(`select count(*) as n from transfers where reference_type <> 'ORDER'`))[0]?.['n'],
+    (
+      await database.query(`select count(*) as n from transfers where reference_type not in ('ORDER', '${greedyType}')`)
+    )[0]?.['n'],
   )
-  const acknowledged = { posted: tally.posted, refused: tally.refused, replayed: 0 }
+  const acknowledged = { posted: tally.posted + greedy.posted, refused: tally.refused + greedy.refused, replayed: 0 }
   const { faults: books } = await checkExactness(database, acknowledged, seeded)
   const { lost, doubled, different } = tally
-  const { contradictions, surprises, unknown, longestGapMs } = report
-  const isExact = lost + doubled + different + contradictions.length + books.length + surprises.size === 0
+  const { surprises, unknown, longestGapMs, askedInCalm, failedInCalm } = report
+  const contradictions = [...report.contradictions, ...greedyContradictions]
+  const wrong = lost + doubled + different + greedy.lost + greedy.doubled + greedy.different
+  const isExact = wrong + contradictions.length + books.length + surprises.size === 0
   for (const line of [...suspicious, ...contradictions].slice(0, 200)) console.log(line)
   return {
     operations: report.asked.length,
@@ -69,6 +81,9 @@ export async function countExactly(database: BenchDatabase, report: LoadReport):
     contradictions: contradictions.length,
     surprises: Object.fromEntries(surprises),
     longestGapMs: Math.round(longestGapMs),
+    askedInCalm,
+    failedInCalm,
+    greedy,
     books,
     isExact,
   }

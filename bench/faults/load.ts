@@ -26,19 +26,30 @@ export type LoadReport = {
   readonly surprises: ReadonlyMap<string, number>
   /** The longest time without an answer to any client. */
   readonly longestGapMs: number
+  /** Requests that began and ended between two faults, while both services had recovered, and failed: there must be none. */
+  readonly failedInCalm: Readonly<Record<string, number>>
+  /** All requests that began and ended between two faults. */
+  readonly askedInCalm: number
 }
 
 export type FaultLoad = {
   readonly stop: () => Promise<LoadReport>
-  /** The time of the last answer, by performance.now(). */
+  /** The time of the last answer of any service, by performance.now(). */
   readonly lastAnswerAt: () => number
+  /** A calm begins after a fault, once every service has answered, and ends when the next fault begins. */
+  readonly beginCalm: () => Promise<void>
+  readonly endCalm: () => void
   readonly count: () => number
 }
 
-type Target = { readonly clientId: string; readonly clientSecret: string; readonly serviceUserIds: readonly string[] }
+export type Target = {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly serviceUserIds: readonly string[]
+}
 
 /** The time-out of the client sketched in the contract. */
-const clientTimeoutMs = 10_000
+export const clientTimeoutMs = 10_000
 
 export function startFaultLoad(
   nodes: readonly Node[],
@@ -53,9 +64,20 @@ export function startFaultLoad(
   let lastAnswerAt = performance.now()
   let longestGapMs = 0
   const state = { isOn: true }
+  const failedInCalm: Record<string, number> = {}
+  let askedInCalm = 0
+  let calm: symbol | undefined
+  const answeredAt = new Map(nodes.map((node) => [node, 0]))
 
   const send = async (item: Asked, node: Node): Promise<void> => {
+    const calmAtStart = calm
     const reply = await call(node, target, item)
+    if (calmAtStart !== undefined && calmAtStart === calm) {
+      askedInCalm++
+      const how = reply ? `${reply.status} ${reply.code}` : 'no answer'
+      if (reply?.status !== 200 && reply?.code !== 'INSUFFICIENT_BALANCE')
+        failedInCalm[how] = (failedInCalm[how] ?? 0) + 1
+    }
     if (reply === undefined || reply.status === 503) {
       unknown++
       return
@@ -63,6 +85,7 @@ export function startFaultLoad(
     const now = performance.now()
     longestGapMs = Math.max(longestGapMs, now - lastAnswerAt)
     lastAnswerAt = now
+    answeredAt.set(node, now)
     if (reply.status !== 200 && reply.code !== 'INSUFFICIENT_BALANCE') {
       const key = `${reply.status} ${reply.code}`
       surprises.set(key, (surprises.get(key) ?? 0) + 1)
@@ -101,9 +124,16 @@ export function startFaultLoad(
 
   return {
     lastAnswerAt: () => lastAnswerAt,
+    beginCalm: async () => {
+      const since = performance.now()
+      while ([...answeredAt.values()].some((at) => at < since)) await Bun.sleep(5)
+      calm = Symbol()
+    },
+    endCalm: () => (calm = undefined),
     count: () => asked.length,
     stop: async () => {
       state.isOn = false
+      calm = undefined
       await Promise.all(running)
       // Repeat every undecided request until its outcome is known.
       for (let open = asked.filter(isOpen); open.length > 0; open = asked.filter(isOpen))
@@ -113,7 +143,15 @@ export function startFaultLoad(
       const sample = asked.filter((_, i) => i % 10 === 0)
       for (let i = 0; i < sample.length; i += 64)
         await Promise.all(sample.slice(i, i + 64).map((item) => send(item, random.pick(nodes))))
-      return { asked, unknown, contradictions, surprises, longestGapMs }
+      return {
+        asked,
+        unknown,
+        contradictions,
+        surprises,
+        longestGapMs,
+        failedInCalm,
+        askedInCalm,
+      }
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]`: random faults of all kinds on two
- * services and their database, under load, and then the exact count: every acknowledged operation once, every refused one not at all.
+ * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--greedy 12] [--only words]`: random faults of all kinds on two
+ * services and their database, under load and beside a greedy app, and then the exact count: every acknowledged operation once, every refused one not at all.
  */
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -11,7 +11,8 @@ import { databaseOn, startCluster, type BenchDatabase } from '../cluster.ts'
 import { seed } from '../seed.ts'
 import { countExactly, type Count } from './count.ts'
 import { faultOfPostmaster, faults, type Scene } from './faults.ts'
-import { startFaultLoad, type FaultLoad } from './load.ts'
+import { countGreedy, startGreedyApp } from './greedy.ts'
+import { startFaultLoad, type FaultLoad, type Target } from './load.ts'
 import { startNode } from './node.ts'
 import { openRandom } from './random.ts'
 
@@ -23,6 +24,7 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
       seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 32)) },
       clients: { type: 'string', default: '48' },
       pause: { type: 'string', default: '0' },
+      greedy: { type: 'string', default: '12' },
       only: { type: 'string' },
     },
   })
@@ -30,11 +32,13 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   await mkdir(resultsDir, { recursive: true })
   const folder = await mkdtemp(join(resultsDir, 'faults-'))
   const dataDir = join(folder, 'data')
-  console.log(`seed ${values.seed}, ${values.minutes} minutes, ${values.clients} clients, two services`)
+  console.log(
+    `seed ${values.seed}, ${values.minutes} minutes, ${values.clients} clients, ${values.greedy} bulk requests of a greedy app, two services`,
+  )
   const { database, servers, postmasterPid, stop } = await openScene(dataDir)
-  const target = await seed(database, { users: 200, transfersPerUser: 1 }, { usersFile: join(folder, 'users') })
-  const serviceUserIds = (await readFile(target.usersFile, 'utf8')).trim().split('\n')
+  const target = await newApp(database, 200, join(folder, 'users'))
   const wallets = await database.query('select id from wallets order by id')
+  const greedyTarget = await newApp(database, 500, join(folder, 'greedy-users'))
   const logFile = join(folder, 'services.log')
   const start = async () => await startNode(database.connection, servers.slice(1), logFile)
   const nodes = [await start(), await start()]
@@ -47,24 +51,30 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
     postmasterPid,
     walletIds: wallets.map((row) => row['id']!),
   }
-  const load = startFaultLoad(nodes, { ...target, serviceUserIds }, random, {
+  const load = startFaultLoad(nodes, target, random, {
     clients: Number(values.clients),
     pauseMs: Number(values.pause),
   })
+  const greedy = startGreedyApp(nodes, greedyTarget, openRandom(Number(values.seed) + 2), Number(values.greedy))
   const names = Object.keys(faults).filter(
     (name) =>
       (values.only === undefined || name.includes(values.only)) && (postmasterPid || name !== faultOfPostmaster),
   )
   if (names.length === 0) throw new Error(`No fault has ${values.only} in its name.`)
   const times = await breakThings(scene, load, names, Number(values.minutes) * 60_000)
-  const report = await load.stop()
-  const count = await countExactly(database, report)
+  const [report, greedyReport] = await Promise.all([load.stop(), greedy.stop()])
+  const count = await countExactly(database, report, await countGreedy(database, greedyReport))
   await writeFile(join(resultsDir, 'faults.json'), `${JSON.stringify({ seed: values.seed, times, count }, null, 2)}\n`)
   console.log(countText(count, times))
   for (const node of nodes) await node.close()
   await stop()
   console.log(`What the services said of errors: ${relative(process.cwd(), logFile)}`)
-  return count.isExact
+  return count.isExact && Object.keys(count.failedInCalm).length === 0
+}
+
+async function newApp(database: BenchDatabase, users: number, usersFile: string): Promise<Target> {
+  const app = await seed(database, { users, transfersPerUser: 1 }, { usersFile })
+  return { ...app, serviceUserIds: (await readFile(usersFile, 'utf8')).trim().split('\n') }
 }
 
 type Opened = Pick<Scene, 'servers' | 'postmasterPid'> & {
@@ -99,6 +109,7 @@ async function breakThings(scene: Scene, load: FaultLoad, names: readonly string
   await sleep(2_000)
   for (const endsAt = performance.now() + forMs; performance.now() < endsAt;) {
     const name = scene.random.pick(names)
+    load.endCalm()
     await faults[name]!(scene).catch((error: unknown) => console.log(`  (${name}: ${String(error).slice(0, 80)})`))
     const mendedAt = performance.now()
     while (load.lastAnswerAt() < mendedAt) await sleep(5)
@@ -109,6 +120,7 @@ async function breakThings(scene: Scene, load: FaultLoad, names: readonly string
     console.log(
       `${Math.round(mendedAt)} ${name}: answers again ${untilBackMs} ms after it, ${load.count()} operations so far`,
     )
+    await load.beginCalm()
     await sleep(scene.random.between(500, 3_000))
   }
   return times

@@ -16,10 +16,10 @@ export const edgeGuards: readonly Guarded[] = [
     mutants: [
       [`payment.topupId === topup.id &&`, ``],
       [`payment.userId === topup.userId &&`, ``],
-      [`payment.amountMinor === topup.amountMinor &&`, ``],
+      [`payment.amountMinor === amountOf(topup, payment) &&`, ``],
       [`payment.currency === topup.currency &&`, ``],
       [`topup.currency === ledgerCurrency &&`, ``],
-      [`(payment.status !== 'succeeded' || payment.amountReceivedMinor === topup.amountMinor)`, `true`],
+      [`(payment.status !== 'succeeded' || payment.amountReceivedMinor === payment.amountMinor)`, `true`],
       [`topup.problem ?? (!isOrdered`, `(!isOrdered`],
       [`if (payment.status !== 'succeeded') return keptTotals(topup)`, ``],
       [`type === 'TOPUP' ? paymentIntentId : \`\${paymentIntentId}:\${number}\``, `paymentIntentId`],
@@ -87,7 +87,8 @@ export const edgeGuards: readonly Guarded[] = [
     tests: [stripe, contract],
     mutants: [
       [`if (!isIntentId(id)) return undefined`, ``],
-      [`if (!isIntentId(order.paymentIntentId)) return unknownPayment`, ``],
+      [`if (!isIntentId(order.paymentIntentId)) return unknownPayment\n  const amount`, `const amount`],
+      [`if (!isIntentId(order.paymentIntentId)) return unknownPayment\n  try`, `try`],
       [`if (!isIntentId(id)) return unknownPayment`, ``],
       [`const toleranceSeconds = 300`, `const toleranceSeconds = 301`],
       [
@@ -208,7 +209,7 @@ export const edgeGuards: readonly Guarded[] = [
       'test/every-proof.test.ts',
     ],
     mutants: [
-      [`  if (code) return { refusal`, `  if (code === 'INVALID_SESSION') return { refusal`],
+      [`  if (end) return { refusal`, `  if (end?.code === 'INVALID_SESSION') return { refusal`],
       [`  if (unproved) return { refusal: unproved }\n`, ``],
       [`  if (query.spoiled)\n`, `  if (query.spoiled && query.spoiled.field === '')\n`],
       [`service.apps.findActive(parsed.input.clientId)`, `service.apps.known(parsed.input.clientId)`],

@@ -4,7 +4,7 @@
  * and billfold-error.
  */
 import { mountWallet } from './mount.ts'
-import type { MountOptions, WalletHandle, WalletSession } from './mount.ts'
+import type { MountOptions, WalletHandle } from './mount.ts'
 import type { TopUpOutcome, TopUpRequest } from './topup.ts'
 
 export interface BillfoldWalletElement extends HTMLElement {
@@ -89,7 +89,7 @@ function optionsOf(element: HTMLElement): MountOptions | null {
   return {
     baseUrl,
     clientId,
-    fetchSession: (page) => fetchSession(sessionUrl, page),
+    fetchSession: (page) => post(sessionUrl, page),
     onLinked: (link) => post(linkUrl, link),
     onUnlinked: () => unlinkUrl && post(unlinkUrl, {}),
     onUpdated: () => dispatch('updated'),
@@ -101,29 +101,7 @@ function optionsOf(element: HTMLElement): MountOptions | null {
   }
 }
 
-/** The user is not linked if the endpoint answers with an empty body, with `null`, or with an error that has `requiresAuth`. */
-async function fetchSession(url: string, page: object): Promise<WalletSession | null> {
-  try {
-    return (await post(url, page)) as WalletSession | null
-  } catch (error) {
-    const { requiresAuth, code } = error as { requiresAuth?: unknown; code?: unknown }
-    if (requiresAuth === true || code === 'ACCOUNT_NOT_LINKED') return null
-    throw error
-  }
-}
-
-async function post(url: string, body: object): Promise<unknown> {
+async function post(url: string, body: object): Promise<Response> {
   const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-  const text = await response.text()
-  if (response.ok) return text === '' ? null : parseJson(text)
-  throw Object.assign(new Error(`${url} answered ${response.status}`), parseJson(text))
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
 }

@@ -1,6 +1,6 @@
 /** Mounts a wallet in an element of your page: the frame, its sessions and the whole link flow. */
-import { isSessionToken } from '../contract/messages.ts'
 import type { WidgetMessage } from '../contract/messages.ts'
+import { checkAnswer, readSessionToken } from './backend-answer.ts'
 import { openFrame } from './frame.ts'
 import { newTopUpWatch, watchWindow } from './topup.ts'
 import type { TopUpOutcome, TopUpRequest, TopUpWatch } from './topup.ts'
@@ -16,11 +16,14 @@ export type MountOptions = {
   /** Where the service runs, for example `https://wallet.example.com`. */
   baseUrl: string
   clientId: string
-  /** Requests a session from your backend. Return null if the user has not linked a wallet. */
-  fetchSession: (page: { parentOrigin: string }) => Promise<WalletSession | null>
+  /**
+   * Requests a session from your backend. Return the session, null if the user has not linked a wallet, or the backend's
+   * `Response` with one of these as JSON: then errors say what it answered.
+   */
+  fetchSession: (page: { parentOrigin: string }) => Promise<WalletSession | Response | null>
   /**
    * The user signed in. Have your backend verify `linkCode` and store the id on the current user. The SDK awaits the result
-   * before it fetches a session.
+   * before it fetches a session. Return the backend's `Response`: its error status then is a `LINK_FAILED`.
    */
   onLinked: (link: WalletLink) => unknown
   /** The user wants to sign out or to switch accounts. Have your backend remove the stored id. The SDK awaits the result. */
@@ -73,21 +76,20 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   let token: string | null = null
   let topup: (TopUpWatch & { readonly isInFrame: boolean; readonly close?: () => void }) | null = null
 
-  async function load(withSession: boolean): Promise<void> {
+  async function load(withSession: boolean, isLinked = false): Promise<void> {
     const mine = ++generation
     try {
       const sessionToken = withSession ? await askForSession() : null
-      if (mine === generation) openPage(sessionToken)
+      if (mine !== generation) return
+      openPage(sessionToken)
+      if (isLinked && sessionToken === null) fail('LINK_FAILED', { cause: notStored() })
     } catch (cause) {
       if (mine === generation) failSession(cause)
     }
   }
 
   async function askForSession(): Promise<string | null> {
-    const session = await options.fetchSession({ parentOrigin: options.parentOrigin ?? location.origin })
-    if (session === null) return null
-    if (!isSessionToken(session?.sessionToken)) throw new TypeError('fetchSession gave no session token.')
-    return session.sessionToken
+    return await readSessionToken(await options.fetchSession({ parentOrigin: options.parentOrigin ?? location.origin }))
   }
 
   /** Opens a new frame each time: setting `src` again would add a history entry and leave old messages in flight. */
@@ -164,10 +166,8 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     if (isLinking) return
     isLinking = true
     try {
-      const result = await change()
-      // `fetch` also resolves on an error status, and a link that was not stored must not look stored.
-      if (result instanceof Response && !result.ok) throw new Error(`The backend answered ${result.status}.`)
-      if (isMounted) await load(withSession)
+      await checkAnswer(await change())
+      if (isMounted) await load(withSession, withSession)
     } catch (cause) {
       fail('LINK_FAILED', { cause })
     } finally {
@@ -251,6 +251,12 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
 /** The window keeps its opener: through it the window finds the wallet in this page and receives renewed sessions. */
 function openWindow(url: string): Window | null {
   return open(url, '_blank', 'popup,width=480,height=760')
+}
+
+function notStored(): Error {
+  return new Error(
+    'onLinked reported no error, but fetchSession then gave no session: the backend has not stored the link.',
+  )
 }
 
 /** An exception in a callback of the page must not stop the widget. */

@@ -43,7 +43,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_CLIENT: 'The client credentials are missing, wrong, or belong to an inactive app.',
   INSUFFICIENT_SCOPE: 'The client app does not have the scope this call needs.',
   INVALID_REQUEST: 'The request is malformed; `fields` names what is wrong.',
-  INVALID_AMOUNT: 'The amount is not a positive number with at most the decimals of the currency.',
+  INVALID_AMOUNT: 'The amount is the only wrong field; `error` and `fields` name the one cause.',
   USER_NOT_FOUND: 'The user does not exist in the service and has to authenticate in the widget.',
   ACCOUNT_NOT_LINKED: 'The user of the client app has not linked a wallet; the client side decides this.',
   INSUFFICIENT_BALANCE: 'The balance does not cover the debit; a new attempt uses a new referenceId.',
@@ -83,6 +83,18 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERROR_MEANINGS, value)
 }
 
+/** Why a widget session ended before it expired. The app stays linked, except after `disconnected` and `deleted`. */
+export const SESSION_END_REASONS = [
+  'signed-out',
+  'signed-out-everywhere',
+  'password-changed',
+  'disconnected',
+  'app-off',
+  'deleted',
+] as const
+
+export type SessionEndReason = (typeof SESSION_END_REASONS)[number]
+
 export type ErrorBody = {
   error: string
   code: ErrorCode
@@ -99,8 +111,11 @@ export type ErrorBody = {
   shortfall?: number
   /** CARD_DECLINED: the processor's reason. */
   declineCode?: string
-  /** ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when all sign-ins together are too many. */
-  reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute' | 'busy'
+  /**
+   * ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when all sign-ins together are too many.
+   * INVALID_SESSION: why the session ended, if the token was a session.
+   */
+  reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute' | 'busy' | SessionEndReason
   /** A recorded refusal, replayed because its reference was used again. */
   replayed?: true
   mismatch?: MismatchField[]

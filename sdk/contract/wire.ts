@@ -106,7 +106,14 @@ export type WidgetWalletResponse = {
 }
 
 /** POST /api/widget/topup/create-intent?session= */
-export type CreateIntentRequest = { amount: number }
+export type CreateIntentRequest = {
+  amount: number
+  /**
+   * The page's own open payment, or null: its amount changes, or it is cancelled before a new payment is made. Without this field
+   * every call makes a payment.
+   */
+  replaces?: string | null
+}
 
 export type TopupStatus =
   | 'requires_payment_method'
@@ -140,4 +147,6 @@ export type ConfirmTopupResponse = {
   transaction?: Transaction
   message: string
   nextAction?: NextAction
+  /** The payment while it can still be paid, for a page that was reloaded. */
+  intent?: CreateIntentResponse
 }

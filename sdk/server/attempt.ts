@@ -5,9 +5,12 @@ import { BillfoldError } from './error.ts'
 const maxAnswerBytes = 2 * 1024 * 1024
 
 export type Exchange = {
-  /** Method and path without the query, as errors name the call. */
+  /** Method and address without the query, as errors name the call. */
   name: string
+  address: string
   url: string
+  /** A repeat of the call moves no money twice. */
+  hasReference: boolean
   init: { method: 'GET' | 'POST'; body?: string; headers: Record<string, string> }
 }
 
@@ -18,20 +21,28 @@ export async function attempt(
   settings: { fetch: typeof fetch; timeoutMs: number },
   signal: AbortSignal | undefined,
 ): Promise<Answer> {
-  return await withDeadline(exchange.name, settings.timeoutMs, signal, async (inner) => {
+  return await withDeadline(exchange, settings.timeoutMs, signal, async (inner) => {
     try {
       // A followed redirect would send the secret to another address.
       const response = await settings.fetch(exchange.url, { ...exchange.init, redirect: 'manual', signal: inner })
-      return { status: response.status, headers: response.headers, text: await readText(response, exchange.name) }
+      return { status: response.status, headers: response.headers, text: await readText(response, exchange) }
     } catch (cause) {
       if (cause instanceof BillfoldError) throw cause
-      // The cause is dropped on purpose: runtimes put the whole URL into it, and with it the secret.
-      throw new BillfoldError('NETWORK_ERROR', `${exchange.name} got no answer: ${reasonOf(cause)}.`)
+      throw networkError(exchange, reasonOf(cause))
     }
   })
 }
 
-async function readText(response: Response, name: string): Promise<string> {
+/** The runtime's own error is dropped on purpose: it contains the whole URL, and with it the secret. */
+function networkError({ name, address }: Exchange, code: string | undefined): BillfoldError {
+  const cause = code === undefined ? undefined : Object.assign(new Error(code), { code })
+  return new BillfoldError('NETWORK_ERROR', `${name} got no answer: ${code ?? 'the connection failed'}.`, {
+    url: address,
+    cause,
+  })
+}
+
+async function readText(response: Response, exchange: Exchange): Promise<string> {
   if (response.body === null) return ''
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
@@ -43,15 +54,31 @@ async function readText(response: Response, name: string): Promise<string> {
     size += value.byteLength
     if (size > maxAnswerBytes) {
       reader.cancel().catch(() => {})
-      throw new BillfoldError('BAD_RESPONSE', `${name} answered with too much data.`, { status: response.status })
+      throw unreadableAnswer(exchange, response.status, 'too much data')
     }
     text += decoder.decode(value, { stream: true })
   }
 }
 
+/** An unreadable success may be the success of a debit, so a call with a reference is sent again. */
+export function unreadableAnswer(
+  { name, address, hasReference }: Exchange,
+  status: number,
+  what: string,
+  facts: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
+): BillfoldError {
+  const isSuccess = status >= 200 && status < 300
+  return new BillfoldError('BAD_RESPONSE', `${name} answered ${status} with ${what}.`, {
+    ...facts,
+    status,
+    url: address,
+    ...(isSuccess && { isRetryable: hasReference }),
+  })
+}
+
 /** Returns only the symbolic code of a network error, which cannot contain anything of the request. */
-function reasonOf(cause: unknown, depth = 0): string {
-  if (typeof cause !== 'object' || cause === null || depth > 3) return 'the connection failed'
+function reasonOf(cause: unknown, depth = 0): string | undefined {
+  if (typeof cause !== 'object' || cause === null || depth > 3) return undefined
   const { code, cause: inner } = cause as { code?: unknown; cause?: unknown }
   return typeof code === 'string' && knownReason.test(code) ? code : reasonOf(inner, depth + 1)
 }
@@ -61,7 +88,7 @@ const knownReason =
 
 /** Ends when `run` is done, when `timeoutMs` have passed or when the caller aborts, even if `run` ignores its signal. */
 async function withDeadline<T>(
-  name: string,
+  exchange: Exchange,
   timeoutMs: number,
   outer: AbortSignal | undefined,
   run: (signal: AbortSignal) => Promise<T>,
@@ -70,8 +97,10 @@ async function withDeadline<T>(
   const stopped = new Promise<never>((_resolve, reject) => {
     inner.signal.addEventListener('abort', () => reject(inner.signal.reason as BillfoldError))
   })
-  const abort = () => inner.abort(abortedError(name))
-  const timeOut = () => inner.abort(new BillfoldError('TIMED_OUT', `${name} took longer than ${timeoutMs} ms.`))
+  const { name, address: url } = exchange
+  const abort = () => inner.abort(abortedError(exchange))
+  const timeOut = () =>
+    inner.abort(new BillfoldError('TIMED_OUT', `${name} took longer than ${timeoutMs} ms.`, { url }))
   const timer = setTimeout(timeOut, timeoutMs)
   outer?.addEventListener('abort', abort)
   if (outer?.aborted) abort()
@@ -83,6 +112,23 @@ async function withDeadline<T>(
   }
 }
 
-export function abortedError(name: string): BillfoldError {
-  return new BillfoldError('ABORTED', `${name} was aborted by its caller.`)
+function abortedError({ name, address }: Named): BillfoldError {
+  return new BillfoldError('ABORTED', `${name} was aborted by its caller.`, { url: address })
+}
+
+type Named = Pick<Exchange, 'name' | 'address'>
+
+export async function sleep(ms: number, exchange: Named, signal: AbortSignal | undefined): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer)
+      reject(abortedError(exchange))
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted) abort()
+  })
 }

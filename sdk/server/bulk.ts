@@ -1,7 +1,8 @@
 /** Sends many debits and credits: split into requests, sent one after the other, and retried where the outcome is unknown. */
 import type { BulkRequest, BulkResponse } from '../contract/wire.ts'
 import { waitBefore } from './backoff.ts'
-import { call, sleep } from './call.ts'
+import { sleep } from './attempt.ts'
+import { call } from './call.ts'
 import type { Json, Route } from './call.ts'
 import { BillfoldError, errorOfAnswer, isRetryableStatus } from './error.ts'
 import { redactorOf } from './redact.ts'
@@ -11,7 +12,7 @@ type Operation = BulkRequest['operations'][number]
 type Result = BulkResponse['results'][number]
 type Options = { signal?: AbortSignal }
 
-const route: Route = { method: 'POST', path: '/api/server/wallet/bulk' }
+const route: Route = { method: 'POST', path: '/api/server/wallet/bulk', hasReference: true }
 const maxOperations = 1_000
 /** Below the service's limit of 1 MiB, to leave room for the credentials. */
 const maxBytes = 1_000_000
@@ -69,9 +70,15 @@ async function sendPiece(settings: Settings, piece: readonly Operation[], option
   }
   return results.map(({ status, ...body }, i) => {
     if (status === 200) return body
-    const facts = { call: `${route.method} ${route.path}`, status, requestId: undefined, retryAfterMs: undefined }
+    const { name, address } = namedBy(settings)
+    const facts = { call: name, url: address, status, requestId: undefined, retryAfterMs: undefined }
     return errorOfAnswer(body, facts, redactorOf([settings.clientSecret, piece[i]!.serviceUserId]))
   })
+}
+
+function namedBy({ baseUrl }: Settings) {
+  const address = baseUrl + route.path
+  return { name: `${route.method} ${address}`, address }
 }
 
 function isOpen({ status }: Result): boolean {
@@ -80,7 +87,7 @@ function isOpen({ status }: Result): boolean {
 
 async function retryOperations(settings: Settings, open: readonly Operation[], options: Options, done: number) {
   try {
-    await sleep(waitBefore(done, undefined, Math.random())!, `${route.method} ${route.path}`, options.signal)
+    await sleep(waitBefore(done, undefined, Math.random())!, namedBy(settings), options.signal)
     return await sendOperations(settings, open, options)
   } catch (error) {
     if (error instanceof BillfoldError) return undefined

@@ -1,17 +1,18 @@
 /** Makes a call with its credentials where the contract puts them, and retries it where that is safe and useful. */
-import { abortedError, attempt } from './attempt.ts'
+import { attempt, sleep, unreadableAnswer } from './attempt.ts'
 import type { Answer, Exchange } from './attempt.ts'
 import { parseRetryAfter, waitBefore } from './backoff.ts'
-import { BillfoldError, errorOfAnswer } from './error.ts'
+import { BillfoldError, addEarlier, errorOfAnswer, isOutcomeUnknown } from './error.ts'
 import { redactorOf } from './redact.ts'
 import type { Redact } from './redact.ts'
 import type { Settings } from './settings.ts'
+import { userAgent } from './user-agent.ts'
 
 export type Json = Record<string, unknown>
 
 type Fields = Readonly<Record<string, unknown>>
 
-export type Route = { method: 'GET' | 'POST'; path: string }
+export type Route = { method: 'GET' | 'POST'; path: string; hasReference?: true }
 
 export async function call<T extends Json>(
   settings: Settings,
@@ -22,17 +23,22 @@ export async function call<T extends Json>(
 ): Promise<T> {
   const exchange = exchangeOf(settings, route, request)
   const redact = redactorOf([settings.clientSecret, textOf(request.serviceUserId), textOf(request.linkCode)])
+  let earlier: BillfoldError | undefined
+  let waitMs: number | null = 0
   for (let done = 0; ; done++) {
     try {
+      if (waitMs > 0) await sleep(waitMs, exchange, options.signal)
       const answer = await attempt(exchange, settings, options.signal)
-      const body = bodyOf(answer, exchange.name, redact)
+      const body = bodyOf(answer, exchange, redact)
       if (isAnswer(body)) return body
-      throw badResponse(answer, exchange.name, 'not what the contract promises', redact)
+      const what = 'JSON that is not what the contract promises'
+      throw unreadableAnswer(exchange, answer.status, what, factsOf(answer, redact))
     } catch (error) {
-      if (!(error instanceof BillfoldError) || !error.isRetryable || done >= settings.maxRetries) throw error
-      const waitMs = waitBefore(done, error.retryAfterMs, Math.random())
-      if (waitMs === null) throw error
-      await sleep(waitMs, exchange.name, options.signal)
+      if (!(error instanceof BillfoldError)) throw error
+      const isRepeated = error.isRetryable && error.code !== 'ABORTED' && done < settings.maxRetries
+      waitMs = isRepeated ? waitBefore(done, error.retryAfterMs, Math.random()) : null
+      if (waitMs === null) throw earlier ? addEarlier(error, earlier, exchange.hasReference) : error
+      if (isOutcomeUnknown(error)) earlier = error
     }
   }
 }
@@ -45,30 +51,36 @@ function exchangeOf(settings: Settings, route: Route, request: Fields): Exchange
   const { clientId, clientSecret, baseUrl } = settings
   const all: Fields = { ...request, clientId, clientSecret }
   const fields = Object.entries(all).filter(([, value]) => value !== undefined)
-  const name = `${route.method} ${route.path}`
-  const headers = { accept: 'application/json' }
+  const address = baseUrl + route.path
+  const named = { name: `${route.method} ${address}`, address, hasReference: route.hasReference ?? false }
+  const headers = { accept: 'application/json', 'user-agent': userAgent }
   if (route.method === 'GET') {
     const query = new URLSearchParams(fields.map(([field, value]) => [field, String(value)]))
-    return { name, url: `${baseUrl}${route.path}?${query}`, init: { method: 'GET', headers } }
+    return { ...named, url: `${address}?${query}`, init: { method: 'GET', headers } }
   }
   const body = JSON.stringify(Object.fromEntries(fields))
   return {
-    name,
-    url: baseUrl + route.path,
+    ...named,
+    url: address,
     init: { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } },
   }
 }
 
 /** Returns the JSON object of a success and throws any other answer. */
-function bodyOf(answer: Answer, name: string, redact: Redact): Json {
+function bodyOf(answer: Answer, exchange: Exchange, redact: Redact): Json {
+  const { name: call, address: url } = exchange
+  const facts = factsOf(answer, redact)
   const body = parseObject(answer.text)
-  if (body === null) throw badResponse(answer, name, 'something that is not a JSON object', redact)
+  if (body === null) throw unreadableAnswer(exchange, answer.status, strangerOf(answer, redact), facts)
   if (answer.status >= 200 && answer.status < 300) return body
-  throw errorOfAnswer(body, { call: name, ...factsOf(answer, redact) }, redact)
+  throw errorOfAnswer(body, { call, url, ...facts }, redact)
 }
 
-function badResponse(answer: Answer, name: string, what: string, redact: Redact): BillfoldError {
-  return new BillfoldError('BAD_RESPONSE', `${name} answered ${answer.status} with ${what}.`, factsOf(answer, redact))
+/** Names the sender of an answer that is not JSON, mostly a proxy. The answer itself may echo the request, also cut in two. */
+function strangerOf({ headers }: Answer, redact: Redact): string {
+  const shown = (name: string) => redact(headers.get(name) ?? '').slice(0, 60)
+  const sender = shown('server')
+  return `${shown('content-type') || 'no content type'} instead of JSON${sender && ` from ${sender}`}`
 }
 
 function factsOf(answer: Answer, redact: Redact) {
@@ -87,19 +99,4 @@ function parseObject(text: string): Json | null {
   } catch {
     return null
   }
-}
-
-export async function sleep(ms: number, name: string, signal: AbortSignal | undefined): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer)
-      reject(abortedError(name))
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', abort, { once: true })
-    if (signal?.aborted) abort()
-  })
 }

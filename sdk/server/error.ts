@@ -1,4 +1,4 @@
-/** The one error that calls throw. It never holds a URL, a request or a cause, because these contain the secret. */
+/** The one error that calls throw. It holds no query, no request and no error of the runtime, because these contain the secret. */
 import type { AnyErrorCode, ErrorBody } from '../contract/errors.ts'
 import type { MismatchField } from '../contract/wire.ts'
 import type { Redact } from './redact.ts'
@@ -8,14 +8,19 @@ export type FaultCode = 'NETWORK_ERROR' | 'TIMED_OUT' | 'BAD_RESPONSE' | 'ABORTE
 
 type Details = Partial<Omit<ErrorBody, 'error' | 'code' | 'requestId'>> & {
   status?: number
+  url?: string
   requestId?: string | undefined
   retryAfterMs?: number | undefined
+  isRetryable?: boolean
+  cause?: Error | undefined
 }
 
 export class BillfoldError extends Error {
   readonly code: FaultCode | AnyErrorCode
   /** The HTTP status; 0 if there was no answer. */
   readonly status: number
+  /** The address that was called, without its query; empty if nothing was sent. */
+  readonly url: string
   /** Identifies this request in the log of the service. */
   readonly requestId: string | undefined
   /** The user has to authenticate: show the widget without a session. */
@@ -30,12 +35,18 @@ export class BillfoldError extends Error {
   readonly mismatch: MismatchField[] | undefined
   /** How long the service asked to wait (Retry-After). */
   readonly retryAfterMs: number | undefined
+  /**
+   * The outcome is unknown, or the same call may succeed later: send it again. Its reference keeps money from moving twice.
+   * False means that the service refused the call.
+   */
+  readonly isRetryable: boolean
 
   constructor(code: FaultCode | AnyErrorCode, message: string, details: Details = {}) {
-    super(message)
+    super(message, details.cause && { cause: details.cause })
     this.name = 'BillfoldError'
     this.code = code
     this.status = details.status ?? 0
+    this.url = details.url ?? ''
     this.requestId = details.requestId
     this.requiresAuth = details.requiresAuth ?? false
     this.fields = details.fields
@@ -46,23 +57,52 @@ export class BillfoldError extends Error {
     this.replayed = details.replayed ?? false
     this.mismatch = details.mismatch
     this.retryAfterMs = details.retryAfterMs
-  }
-
-  /** Whether the same call may succeed later. Repeating it is safe: its reference keeps money from moving twice. */
-  get isRetryable(): boolean {
-    return this.code === 'NETWORK_ERROR' || this.code === 'TIMED_OUT' || isRetryableStatus(this.status)
+    this.isRetryable = details.isRetryable ?? (isLostAnswer(code) || isRetryableStatus(this.status))
   }
 }
 
-/** The service could not process the request, so the same request may succeed later. */
+function isLostAnswer(code: string): boolean {
+  return code === 'NETWORK_ERROR' || code === 'TIMED_OUT' || code === 'ABORTED'
+}
+
+/** With any 5xx the request may have been carried out: a proxy answers so when the answer of the service is late or lost. */
 export function isRetryableStatus(status: number): boolean {
-  return [408, 429, 503].includes(status)
+  return status === 408 || status === 429 || status >= 500
+}
+
+/** With 408 and 429 nothing was carried out. */
+export function isOutcomeUnknown({ isRetryable, status }: BillfoldError): boolean {
+  return isRetryable && status !== 408 && status !== 429
+}
+
+/** Refusals that the service gives after it looked for a recorded outcome of the reference. */
+const refusalsOfReference = [
+  'INSUFFICIENT_BALANCE',
+  'BALANCE_LIMIT',
+  'REFERENCE_CONFLICT',
+  'USER_NOT_FOUND',
+  'WALLET_INACTIVE',
+]
+
+/**
+ * Adds the earlier attempt of the same call whose outcome is unknown. A refusal such as 401 says nothing about that attempt,
+ * which may have moved the money.
+ */
+export function addEarlier(error: BillfoldError, earlier: BillfoldError, hasReference: boolean): BillfoldError {
+  const isOpen = hasReference && !refusalsOfReference.includes(error.code)
+  return Object.assign(error, { cause: earlier, isRetryable: error.isRetryable || isOpen })
 }
 
 /** Converts an error answer. A proxy in between may echo the request, so every text is redacted. */
 export function errorOfAnswer(
   body: Record<string, unknown>,
-  answer: { call: string; status: number; requestId: string | undefined; retryAfterMs: number | undefined },
+  answer: {
+    call: string
+    url: string
+    status: number
+    requestId: string | undefined
+    retryAfterMs: number | undefined
+  },
   redact: Redact,
 ): BillfoldError {
   const code = textOf(body.code, redact)
@@ -70,6 +110,7 @@ export function errorOfAnswer(
   const message = textOf(body.error, redact) ?? `${answer.call} answered ${answer.status} without saying why.`
   return new BillfoldError(isCode ? code : 'BAD_RESPONSE', message, {
     status: answer.status,
+    url: answer.url,
     requestId: textOf(body.requestId, redact) ?? answer.requestId,
     retryAfterMs: answer.retryAfterMs,
     ...definedOnly({

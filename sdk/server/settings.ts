@@ -8,7 +8,7 @@ export type BillfoldOptions = {
   clientSecret: string
   /** The limit of each attempt. Default: 10 000. The service itself answers within 8 000. */
   timeoutMs?: number
-  /** How often a call is retried after a network error, a timeout, 408, 429 or 503. Default: 2. */
+  /** How often a call is retried after a network error, a timeout, 408, 429 or a 5xx. Default: 2. */
   maxRetries?: number
   /** Replaces the global `fetch`, for a proxy, a keep-alive agent or a test. It receives requests that contain the secret. */
   fetch?: typeof fetch
@@ -39,6 +39,7 @@ function parseBase(baseUrl: string): string {
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError('baseUrl must hold neither credentials nor a query.')
   }
+  if (url.protocol === 'http:' && !isNearby(url.hostname)) warnOfPlainHttp(url.origin)
   return url.href.replace(/(?<!\/)\/+$/, '')
 }
 
@@ -48,4 +49,28 @@ function urlOrNull(text: string): URL | null {
   } catch {
     return null
   }
+}
+
+/** This machine, a private network, or a name without a public domain, such as a container's. */
+const nearbyHosts = [
+  /^(127|10|192\.168|169\.254|172\.(1[6-9]|2\d|3[01]))\.[\d.]+$/,
+  /^\[(::1|f[cd][\da-f]*:.*|fe[89ab][\da-f]:.*)\]$/,
+  /^[^.:]+$/,
+  /\.(localhost|local|internal|svc)$/,
+]
+
+function isNearby(host: string): boolean {
+  return nearbyHosts.some((pattern) => pattern.test(host))
+}
+
+type Process = { emitWarning?: (message: string, type: string) => void }
+
+let hasWarned = false
+
+function warnOfPlainHttp(origin: string): void {
+  if (hasWarned) return
+  hasWarned = true
+  const message = `${origin} is not encrypted, so others can read the client secret on the way. Use https.`
+  const { process } = globalThis as { process?: Process }
+  process?.emitWarning?.(message, 'BillfoldWarning')
 }

@@ -12,9 +12,14 @@ export type Wallet = {
   calls: string[]
   events: WidgetMessage[]
   errors: Pick<WalletError, 'code' | 'serviceCode'>[]
-  /** The results of the next calls of fetchSession: a token, null for no link, `FAILS` or `ORIGIN_NOT_ALLOWED`. */
+  /** The texts and the backend's answers of the same errors. */
+  reasons: Pick<WalletError, 'message' | 'status' | 'answer'>[]
+  /**
+   * The results of the next calls of fetchSession: a token, null for no link, `FAILS`, `ORIGIN_NOT_ALLOWED`, JSON, or `FETCHES`
+   * for the shop's Response.
+   */
   sessions: (string | null)[]
-  linkAnswer: 'OK' | 'THROWS' | 'ANSWERS_500'
+  linkAnswer: 'OK' | 'THROWS' | 'ANSWERS_500' | 'FETCHES'
 }
 
 declare global {
@@ -47,12 +52,16 @@ function notLinked(): Response {
   return Response.json(null)
 }
 
+function stored(): Response {
+  return new Response(null)
+}
+
 export async function startBrowserRig() {
   const script = await Bun.build({ entrypoints: [join(import.meta.dir, '../browser/script.ts')], format: 'iife' })
   const scriptText = await script.outputs[0]!.text()
   const shopRequests: { path: string; body: unknown }[] = []
   let shopSession = notLinked
-  let linkStatus = 200
+  let linkAnswer = stored
 
   const shop = Bun.serve({
     port: 0,
@@ -66,7 +75,7 @@ export async function startBrowserRig() {
       }
       if (request.method !== 'POST') return new Response(shopPage, { headers: html })
       shopRequests.push({ path: pathname, body: await request.json() })
-      return pathname === '/session' ? shopSession() : new Response(null, { status: linkStatus })
+      return pathname === '/session' ? shopSession() : linkAnswer()
     },
   })
   const shopOrigin = `http://localhost:${shop.port}`
@@ -93,8 +102,8 @@ export async function startBrowserRig() {
     answerSession: (answer: () => Response) => {
       shopSession = answer
     },
-    answerLink: (status: number) => {
-      linkStatus = status
+    answerLink: (answer: () => Response) => {
+      linkAnswer = answer
     },
     async stop(): Promise<void> {
       await browser.close()
@@ -117,6 +126,7 @@ export async function mount(page: Page, id: string, setup: MountSetup): Promise<
         calls: [],
         events: [],
         errors: [],
+        reasons: [],
         sessions: setup.sessions ?? [],
         linkAnswer: 'OK',
       }
@@ -128,6 +138,8 @@ export async function mount(page: Page, id: string, setup: MountSetup): Promise<
           wallet.calls.push(`fetchSession ${parentOrigin}`)
           await new Promise((resolve) => setTimeout(resolve, 20))
           const next = wallet.sessions.shift() ?? null
+          if (next === 'FETCHES') return await fetch('/session', { method: 'POST', body: '{}' })
+          if (next?.startsWith('{')) return JSON.parse(next) as never
           if (next === 'FAILS') throw new Error('offline')
           if (next === 'ORIGIN_NOT_ALLOWED') throw Object.assign(new Error('no'), { code: next })
           return next === null ? null : { sessionToken: next, expiresAt: '2025-03-01T10:00:00Z' }
@@ -136,6 +148,7 @@ export async function mount(page: Page, id: string, setup: MountSetup): Promise<
           wallet.calls.push(`onLinked ${JSON.stringify(link)}`)
           await new Promise((resolve) => setTimeout(resolve, 50))
           if (wallet.linkAnswer === 'THROWS') throw new Error('not stored')
+          if (wallet.linkAnswer === 'FETCHES') return await fetch('/link', { method: 'POST', body: '{}' })
           wallet.calls.push('stored')
           return new Response(null, { status: wallet.linkAnswer === 'OK' ? 204 : 500 })
         },
@@ -145,8 +158,10 @@ export async function mount(page: Page, id: string, setup: MountSetup): Promise<
         },
         onUpdated: () => wallet.calls.push('onUpdated'),
         onEvent: (message) => wallet.events.push(message),
-        onError: ({ code, serviceCode }) =>
-          wallet.errors.push(serviceCode === undefined ? ({ code } as never) : { code, serviceCode }),
+        onError: ({ code, serviceCode, message, status, answer }) => {
+          wallet.errors.push(serviceCode === undefined ? ({ code } as never) : { code, serviceCode })
+          wallet.reasons.push({ message, status, answer })
+        },
       })
       window.wallets[id] = Object.assign(wallet, { handle })
     },

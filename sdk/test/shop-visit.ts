@@ -24,8 +24,8 @@ export function visitShop() {
 
   async function walletOf<T>(id: string, select: (wallet: Omit<Wallet, 'handle'>) => T): Promise<T> {
     const wallet = await page.evaluate((id) => {
-      const { calls, events, errors, sessions, linkAnswer } = window.wallets[id]!
-      return { calls, events, errors, sessions, linkAnswer }
+      const { calls, events, errors, reasons, sessions, linkAnswer } = window.wallets[id]!
+      return { calls, events, errors, reasons, sessions, linkAnswer }
     }, id)
     return select(wallet)
   }

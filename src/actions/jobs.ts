@@ -3,6 +3,7 @@ import { inTime } from '../platform/in-time.ts'
 import { faultFields, faultText } from '../platform/log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { longRunning } from '../store/connection/database.ts'
+import { migrationStatus } from '../store/migrations/migrate.ts'
 import { mergePositions } from '../store/books/merge-positions.ts'
 import { mergeMinutes } from '../store/minutes.ts'
 import { deleteJobFailure, failuresToReport, upsertJobFailure } from '../store/work/work-report.ts'
@@ -37,6 +38,7 @@ const stopWithinMs = 3_000
 
 /** Returns a function that stops them, and waits a short while for those that are running. */
 export function startJobs(service: Service, list: readonly Job[] = jobs, withinMs = jobWithinMs): () => Promise<void> {
+  service.metrics.expect({ jobs: list.map(({ name }) => name) })
   const stops = list.map((job) => startJob(longRunning(service), job, withinMs))
   return async () => {
     await Promise.all(stops.map((stop) => stop()))
@@ -53,11 +55,20 @@ function startJob(service: Service, { name, everyMs, run }: Job, withinMs: numbe
     running = inTime(run(service), withinMs)
       .then(
         () => {
-          service.metrics.job(name, true)
+          service.metrics.job(name, 'done')
           return report.succeeded()
         },
-        (error: unknown) => {
-          service.metrics.job(name, false)
+        async (error: unknown) => {
+          if (await isSuperseded(service)) {
+            isStopped = true
+            service.metrics.job(name, 'stopped')
+            service.log.info('a newer version has migrated the database: this process leaves the job to it', {
+              job: name,
+              ...faultFields(error),
+            })
+            return
+          }
+          service.metrics.job(name, 'failed')
           service.log.warn('a job failed', { job: name, ...faultFields(error) })
           return report.failed(faultText(error))
         },
@@ -74,6 +85,15 @@ function startJob(service: Service, { name, everyMs, run }: Job, withinMs: numbe
     clearTimeout(timer)
     await inTime(running, stopWithinMs).catch(() => {})
   }
+}
+
+/**
+ * In a rolling upgrade, processes of the older version may meet tables that they do not know. The newer processes run the same
+ * jobs. Migrations only go forward, so the answer stays true.
+ */
+async function isSuperseded({ db }: Service): Promise<boolean> {
+  const known = await inTime(migrationStatus(db.pool), stopWithinMs).catch(() => undefined)
+  return known !== undefined && known.current > known.latest
 }
 
 /** A report of a process that died with it is removed as soon as the job succeeds in another one. */

@@ -61,6 +61,8 @@ export const operatorCodes: Rule = { name: 'operator-code', limit: 4, windowMs: 
 export const proofsOfApp: Rule = { name: 'password-app', limit: 20, windowMs: 15 * minuteMs }
 /** A stolen operator session must not help to guess the password. */
 export const ownPasswords: Rule = { name: 'operator-own-password', limit: 10, windowMs: 15 * minuteMs }
+/** Each start asks the identity provider. */
+export const oidcStarts: Rule = { name: 'oidc-start', limit: 30, windowMs: 15 * minuteMs }
 export const mailsHere: Rule = { name: 'mail-here', limit: 4, windowMs: 15 * minuteMs }
 export const mailsAnywhere: Rule = { name: 'mail-anywhere', limit: 10, windowMs: hourMs }
 /** With five attempts per code this allows 150 guesses a day at a million codes. */

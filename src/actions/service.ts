@@ -21,6 +21,7 @@ import { openQuota, type Quota } from './apps/quota.ts'
 import { countCalls } from './apps/count-calls.ts'
 import { openCards, type Cards } from './topups/open-processor.ts'
 import { openLive, type Live } from './live.ts'
+import { openOidcProvider, type OidcProvider } from './operators/oidc/provider.ts'
 import { openMail, type MailSender } from './mails/send-mail.ts'
 import { passwordCost as usualCost, type PasswordCost } from './people/passwords.ts'
 import { openSecrets, type Secrets } from './secrets/open-secrets.ts'
@@ -52,6 +53,8 @@ export type Service = {
   /** Encrypts secrets that the service must read again. */
   readonly secrets: Secrets
   readonly passwordCost: PasswordCost
+  /** Undefined without OIDC_ISSUER. */
+  readonly oidc: OidcProvider | undefined
 } & Cards
 
 /** What an action takes that needs only the database. */
@@ -96,6 +99,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     reader: openBalanceReader(db),
     repeats: openRepeats(db),
     referenceTypes: openReferenceTypes(db),
+    oidc: config.oidc && openOidcProvider(config, config.oidc, log),
     wrongSecrets: openWrongSecrets(),
     browserCalls: openAttempts({ limit: 1, windowMs: 60_000 }),
     wrongCodes: openAttempts({ limit: 50, windowMs: 15 * 60_000 }),

@@ -41,7 +41,10 @@ async function showAudit(request: AdminRequest): Promise<Response> {
   const hasFilter = Object.values(filter).some((value) => value !== undefined)
   const body = (
     <>
-      <Heading title="Audit log" sub="Every operator action, and every refused one. Records cannot be changed." />
+      <Heading
+        title="Audit log"
+        sub="Every operator action, and every refused one. No operator can change a record in Billfold; a superuser of the database can."
+      />
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/audit" data-auto>
           <Field
@@ -94,6 +97,7 @@ async function showAudit(request: AdminRequest): Promise<Response> {
             label="Audit log"
             records={records}
             operators={operators}
+            currency={request.service.config.currency}
             time={timeHead('Time', '/admin/audit', kept)}
           />
         )}

@@ -27,6 +27,7 @@ import type { AdminRoute, PublicRequest } from './kit/route.ts'
 import { searchRoutes } from './search.tsx'
 import { secondFactorRoutes } from './operators/second-factor.tsx'
 import { settlementRoutes } from './client-app/settlements.tsx'
+import { oidcRoutes } from './operators/oidc.tsx'
 import { signInRoutes } from './operators/sign-in.tsx'
 import { statementRoutes } from './wallet/statement.ts'
 import { topupRoutes } from './topups/topup.tsx'
@@ -38,6 +39,7 @@ import { workRoutes } from './work.tsx'
 
 export const adminRoutes: readonly AdminRoute[] = [
   ...signInRoutes,
+  ...oidcRoutes,
   ...secondFactorRoutes,
   ...welcomeRoutes,
   ...overviewRoutes,

@@ -47,6 +47,8 @@ const everybody = [
   'GET /admin/account',
   'POST /admin/sign-out',
   'POST /admin/account/password',
+  'POST /admin/account/oidc',
+  'POST /admin/account/oidc/disconnect',
   'POST /admin/account/recovery-codes',
   'POST /admin/account/second-factor',
   'POST /admin/account/sessions/end',

@@ -122,9 +122,11 @@ function refuseSpoiled({ field, problem }: { field: string; problem: string }): 
   return isTooLong ? refuseFields({ [field]: problem }) : refuse('INVALID_REQUEST', { fields: { [field]: problem } })
 }
 
-/** A wrong amount has its own code when it is the only wrong field. */
+/** A wrong amount has its own code when it is the only wrong field. Its message names the one cause. */
 function refuseFields(fields: Record<string, string>): Answer {
-  const names = Object.keys(fields)
-  const isAmountAlone = names.length === 1 && (names[0] === 'amount' || names[0] === 'requiredAmount')
-  return refuse(isAmountAlone ? 'INVALID_AMOUNT' : 'INVALID_REQUEST', { fields })
+  const [[name, problem] = [], ...others] = Object.entries(fields)
+  const isAmountAlone = others.length === 0 && (name === 'amount' || name === 'requiredAmount')
+  return isAmountAlone
+    ? refuse('INVALID_AMOUNT', { error: `The ${name} ${problem}.`, fields })
+    : refuse('INVALID_REQUEST', { fields })
 }

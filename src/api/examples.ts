@@ -66,6 +66,6 @@ export const walletExample = {
 /** The transactions of the wallet example with the fields that only the widget gets. */
 export const widgetTransactions = walletExample.output.transactions.map((transaction) => ({
   ...transaction,
-  app: { clientId: 'app_0123456789abcdef0123', name: 'Example shop', logo: null },
+  app: { clientId: 'app_0123456789abcdef0123', name: 'Example shop', logo: null, color: '#0b756d' },
   receiptCode: receiptCodeOf(transaction.id.slice(4)),
 }))

@@ -1,6 +1,6 @@
 /** The OpenAPI document, generated from the schemas that validate requests. */
 import { z } from 'zod'
-import { ERROR_MEANINGS } from '../../sdk/contract.ts'
+import { ERROR_MEANINGS, SESSION_END_REASONS } from '../../sdk/contract.ts'
 import { keptReasons } from '../actions/people/delete-account.ts'
 import type { Service } from '../actions/service.ts'
 import { signatureHeader } from '../../sandbox/signature.ts'
@@ -301,10 +301,10 @@ const errorBody = z.object({
   requiredAmount: z.number().optional().describe('INSUFFICIENT_BALANCE: the amount of the debit'),
   shortfall: z.number().optional().describe('INSUFFICIENT_BALANCE: the missing amount'),
   reason: z
-    .enum([...keptReasons, 'busy'])
+    .enum([...keptReasons, 'busy', ...SESSION_END_REASONS])
     .optional()
     .describe(
-      'ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when the service, not the user, has too many attempts',
+      'ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when the service, not the user, has too many attempts. INVALID_SESSION: why the session ended, if the token was a session',
     ),
   declineCode: z.string().optional().describe('CARD_DECLINED: the card processor’s reason'),
   replayed: z.literal(true).optional().describe('A recorded refusal, replayed because its reference was used again'),

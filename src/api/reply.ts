@@ -10,7 +10,7 @@ const refusals: Record<RefusalCode, Row> = {
   INVALID_CLIENT: [401, 'The client credentials are missing or not valid.'],
   INSUFFICIENT_SCOPE: [403, 'The client app does not have the scope that this call needs.'],
   INVALID_REQUEST: [400, 'The request is not valid; `fields` names what is wrong.'],
-  INVALID_AMOUNT: [400, 'The amount must be a positive number with at most the decimals of the currency.'],
+  INVALID_AMOUNT: [400, 'The amount is not valid; `fields` says why.'],
   USER_NOT_FOUND: [404, 'There is no such user for this app; the user must sign in through the widget.'],
   INSUFFICIENT_BALANCE: [400, 'The balance is not sufficient. A new attempt uses a new referenceId.'],
   BALANCE_LIMIT: [

@@ -42,6 +42,11 @@ export type Route = {
   readonly isProbe?: true
   /** The media type of the output; JSON by default. */
   readonly mediaType?: 'application/json' | 'text/event-stream'
+  /**
+   * A long answer is compressed. Never where the answer has a token, a code or a link that works once, because its size would reveal
+   * them (BREACH), and never on the debit's path.
+   */
+  readonly isCompressed?: true
   /** Also takes and returns NDJSON. */
   readonly lines?: true
   readonly errors: readonly RefusalCode[]

@@ -36,27 +36,50 @@ export const description = z
   .describe('Shown to the user')
 
 export function amount(currency: Currency) {
-  const max = majorNumber(maxOperationMinor(currency), currency)
-  const message = `must be a number above 0, at most ${max}, with at most ${currency.decimals} decimals`
+  const error = ({ input }: { input?: unknown }) => amountProblem(input, currency)
   return z
-    .number(message)
-    .refine((value) => parseAmount(value, currency) !== undefined, message)
+    .number({ error })
+    .refine((value) => parseAmount(value, currency) !== undefined, { error })
     .meta({
       description: `In ${currency.code}, in major units, with at most ${currency.decimals} decimals`,
       exclusiveMinimum: 0,
-      maximum: max,
+      maximum: maxAmount(currency),
     })
 }
 
+const maxAmount = (currency: Currency) => majorNumber(maxOperationMinor(currency), currency)
+
+/** The one cause for which `parseAmount` refuses the value. */
+function amountProblem(value: unknown, currency: Currency): string {
+  if (value === undefined) return 'is missing'
+  if (typeof value !== 'number') return 'must be a JSON number such as 25'
+  if (!(value > 0)) return 'must be above 0'
+  return value > maxAmount(currency) ? `must be at most ${maxAmount(currency)}` : tooManyDecimals(currency)
+}
+
+function tooManyDecimals({ code, decimals }: Currency): string {
+  return decimals === 0
+    ? `must be a whole number, because ${code} has no decimals`
+    : `has more than ${decimals} decimals`
+}
+
 export function requiredAmount(currency: Currency) {
-  const message = `must be plain decimal text such as 19.99, with at most ${currency.decimals} decimals`
+  const error = ({ input }: { input?: unknown }) => requiredAmountProblem(input, currency)
   return z
-    .string(message)
-    .refine((text) => parseDecimal(text, currency) !== undefined, message)
+    .string({ error })
+    .refine((text) => parseDecimal(text, currency) !== undefined, { error })
     .meta({
       description: `Plain decimal text with at most ${currency.decimals} decimals; 0 is allowed`,
       pattern: `^(0|[1-9]\\d{0,15})(\\.${currency.decimals > 0 ? `\\d{1,${currency.decimals}}0*` : '0+'})?$`,
     })
+}
+
+/** The one cause for which `parseDecimal` refuses the text. */
+function requiredAmountProblem(value: unknown, currency: Currency): string {
+  if (typeof value !== 'string') return 'is missing'
+  if (/^-\d/.test(value)) return 'must be 0 or above'
+  if (!/^(0|[1-9]\d*)(\.\d+)?$/.test(value)) return 'must be plain decimal text such as 25'
+  return /^\d{17}/.test(value) ? 'has more than 16 digits before the point' : tooManyDecimals(currency)
 }
 
 /** A whole number in a query, where every value is text. */

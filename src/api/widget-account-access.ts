@@ -9,6 +9,7 @@ import type { Route } from './route.ts'
 import { timestamp } from './shapes.ts'
 import { refuseUnproved } from './widget-call.ts'
 import { noDeviceCookie } from './widget-device.ts'
+import { hexColor } from './widget-activity.ts'
 import { sessionRoute } from './widget-session-route.ts'
 import { clientId, exampleIds, message, sessionQuery } from './widget-shapes.ts'
 
@@ -25,6 +26,7 @@ const signedIn = z
       z.object({
         clientId: z.string(),
         appName: z.string(),
+        color: hexColor,
         isThisApp: z.boolean(),
         since: timestamp.describe('When the user signed in'),
         browsers: z
@@ -103,7 +105,14 @@ function signedInRoute(service: Service): Route {
       input: { session: exampleIds.sessionToken },
       output: {
         apps: [
-          { clientId: exampleIds.clientId, appName: 'Example shop', isThisApp: true, since: at, browsers: [here] },
+          {
+            clientId: exampleIds.clientId,
+            appName: 'Example shop',
+            color: '#0b756d',
+            isThisApp: true,
+            since: at,
+            browsers: [here],
+          },
         ],
         devices: [
           {
@@ -204,6 +213,7 @@ function historyRoute(service: Service): Route {
     method: 'GET',
     path: '/api/widget/account/history',
     proof: 'person',
+    isCompressed: true,
     summary: 'Read the history of the account',
     description: 'Twenty events per page, newest first.',
     output: history,

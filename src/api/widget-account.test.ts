@@ -7,6 +7,7 @@ import { mailedCode, newEmail, readEvents } from '../../test/page.ts'
 import { newApp, operator, type Credentials } from '../../test/service.ts'
 import { beginDayThatStays } from '../../test/time.ts'
 import { grantBonus } from '../actions/money/grant-bonus.ts'
+import type { SessionEndReason } from '../../sdk/contract.ts'
 import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 
 setDefaultTimeout(180_000)
@@ -313,7 +314,10 @@ describe('where I am signed in', () => {
     const events = readEvents(stream)
     expect((await events.next())?.event).toBe('wallet')
     expect(resultOf(await member.post('sign-out-everywhere', {}))).toBe(200)
-    expect(await events.next()).toEqual({ event: 'ended', data: { code: 'INVALID_SESSION' } })
+    expect(await events.next()).toEqual({
+      event: 'ended',
+      data: { code: 'INVALID_SESSION', reason: 'signed-out-everywhere' },
+    })
     expect(resultOf(await member.open())).toBe('401 INVALID_SESSION')
     expect((await member.session()).status).toBe(404)
     const again = cookieOf((await member.logIn()).headers)
@@ -322,6 +326,53 @@ describe('where I am signed in', () => {
     expect(resultOf(await member.get('/history', fresh))).toBe('403 PERSON_REQUIRED')
     const { body } = await member.get('/history', fresh, again)
     expect((body['events'] as object[])[1]).toMatchObject({ event: 'signed-out', by: 'you', isEverywhere: true })
+  })
+
+  const newPassword = 'another long secret'
+  const ends: readonly [SessionEndReason, (member: Member) => Promise<unknown>, { isForgotten?: true }?][] = [
+    ['signed-out', (member) => member.post('sign-out', { clientId: rig.credentials.clientId })],
+    ['signed-out-everywhere', (member) => member.post('sign-out-everywhere', {})],
+    ['password-changed', (member) => member.post('password', { password, newPassword })],
+    [
+      'disconnected',
+      ({ token, device }) =>
+        rig.page.call(
+          'POST',
+          `/api/widget/links/disconnect?session=${token}`,
+          JSON.stringify({ clientId: rig.credentials.clientId }),
+          device,
+        ),
+    ],
+    ['deleted', (member) => member.post('delete', { password }), { isForgotten: true }],
+  ]
+  test.each(ends)(
+    'the holder of a session that ended learns the reason %s',
+    async (reason, end, { isForgotten } = {}) => {
+      const member = await newMember()
+      const { token } = await member.session()
+      const events = readEvents(
+        await rig.opened.app.fetch(new Request(`http://billfold.test/api/widget/events?session=${token}`)),
+      )
+      expect((await events.next())?.event).toBe('wallet')
+      expect(await end(member)).toMatchObject({ status: 200 })
+      expect(await events.next()).toEqual({ event: 'ended', data: { code: 'INVALID_SESSION', reason } })
+      // Nothing of a deleted account stays: its token is one that never was.
+      const known = isForgotten ? undefined : reason
+      const reasonNow = async () => {
+        const { body } = await member.open(token)
+        return [body['code'], body['reason']]
+      }
+      expect(await reasonNow()).toEqual(['INVALID_SESSION', known])
+      // A later sign-in opens new sessions; the old one keeps its reason.
+      await member.logIn({ password: reason === 'password-changed' ? newPassword : password })
+      expect(await reasonNow()).toEqual(['INVALID_SESSION', known])
+    },
+  )
+
+  test('a token that was never a session has no reason', async () => {
+    const member = await newMember()
+    const { body } = await member.open(`ws_${crypto.randomUUID()}`)
+    expect(body).toEqual({ error: expect.any(String), code: 'INVALID_SESSION', requestId: expect.any(String) })
   })
 
   test('a session that is created while its user signs out is ended too', async () => {

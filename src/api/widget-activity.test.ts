@@ -4,6 +4,7 @@ import { deviceOf } from '../../test/devices.ts'
 import { newPage, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
 import { grantBonus } from '../actions/money/grant-bonus.ts'
+import { appColor } from '../actions/apps/app-color.ts'
 import { postForService } from '../actions/money/post.ts'
 import { insertTopup, updateTopupPayment, type NewTopup } from '../store/topups.ts'
 import { newId } from '../actions/tokens.ts'
@@ -81,6 +82,7 @@ async function newSession(user = ada): Promise<string> {
 type Shown = {
   readonly transactions: Record<string, unknown>[]
   readonly nextBefore: number | null
+  readonly left: number
   readonly apps: { name: string }[]
   readonly firstAt: string | null
 }
@@ -98,6 +100,34 @@ async function readActivity(query: Record<string, string> = {}, user = ada): Pro
   return body as Shown
 }
 
+type Sums = {
+  readonly sources: { source: string; app: { name: string } | null; count: number; in: string; out: string }[]
+  readonly searched: number
+  readonly left: number
+  readonly nextBefore: number | null
+  readonly currency: string
+}
+
+async function readSums(query: Record<string, string> = {}, user = ada): Promise<Sums> {
+  const asked = new URLSearchParams({ session: await newSession(user), ...query })
+  const { status, body } = await readPage(`/api/widget/activity/sums?${asked}`, user)
+  expect({ status, code: body['code'] }).toEqual({ status: 200, code: undefined })
+  return body as Sums
+}
+
+/** Entries of the bookshop, numbered from 1, each with the given time, past every check of the writer. */
+async function insertEntries(userId: string, entries: readonly { at: string; amountMinor: bigint }[]): Promise<void> {
+  const { pool } = opened.service.db.longRunning
+  await pool.query(
+    `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account,
+       reference_type, reference_id, description)
+     select $1, n, amount, 0, gen_random_uuid(), at, 'app:' || $2::text, 'ORDER', 'n-' || n, null
+     from unnest($3::timestamptz[], $4::bigint[]) with ordinality as e (at, amount, n)`,
+    [userId, bookshop.clientId, entries.map(({ at }) => at), entries.map(({ amountMinor }) => amountMinor)],
+  )
+  await pool.query('update wallets set sequence = $2 where id = $1', [userId, entries.length])
+}
+
 const sequences = async (query: Record<string, string>) =>
   (await readActivity(query)).transactions.map(({ sequence }) => sequence)
 
@@ -113,6 +143,7 @@ describe('it works', () => {
     ])
     expect(transactions[2]!['app']).toMatchObject({
       clientId: bookshop.clientId,
+      color: appColor({ ...bookshop, accentColor: null }),
       logo: expect.stringMatching(/^\/widget\/logo\/app_\w+\?v=[0-9a-f]{8}$/),
     })
     expect(transactions[4]!['card']).toEqual({ refunded: 10, disputed: 0, dispute: 'won' })
@@ -144,8 +175,68 @@ describe('it works', () => {
     [{ search: 'Aufladung', types: 'TOPUP,BONUS' }, [2, 1]],
     [{ before: '3' }, [2, 1]],
     [{ before: '3', direction: 'out' }, []],
+    [{ min: '3' }, [4, 3, 2, 1]],
+    [{ min: '3.01' }, [2, 1]],
+    [{ max: '3' }, [5, 4, 3]],
+    [{ min: '1', max: '3', direction: 'in' }, [5]],
+    [{ search: 'atlas', min: '4' }, []],
+    [{ search: '3.00', amount: '3' }, [4, 3]],
+    [{ search: 'kosmos', amount: '1' }, [5, 4]],
+    // Without a search text there is nothing to add to.
+    [{ amount: '3' }, [5, 4, 3, 2, 1]],
+    [{ from: '2999-01-01T00:00:00.000Z' }, []],
+    [{ until: '1970-01-01T00:00:00.000Z' }, []],
   ] as [Record<string, string>, number[]][])('%j finds %j', async (query, expected) => {
     expect(await sequences(query)).toEqual(expected)
+  })
+
+  test('a time range begins at its start and ends before its end, also with a text, an app and a page', async () => {
+    const bo = await newUser(opened.service, bookshop)
+    const days = [
+      '2026-02-28T23:59:59.999Z',
+      '2026-03-01T00:00:00.000Z',
+      '2026-03-31T23:59:59.999Z',
+      '2026-04-01T00:00:00.000Z',
+    ]
+    await insertEntries(
+      bo.userId,
+      days.map((at) => ({ at, amountMinor: -5n })),
+    )
+    const march = { from: '2026-03-01T00:00:00.000Z', until: '2026-04-01T00:00:00.000Z' }
+    const found = async (query: Record<string, string>) =>
+      (await readActivity(query, bo)).transactions.map(({ sequence }) => sequence)
+    expect(await found(march)).toEqual([3, 2])
+    expect(await found({ ...march, search: 'n-2' })).toEqual([2])
+    expect(await found({ ...march, app: cinema.clientId })).toEqual([])
+    expect(await found({ ...march, before: '3' })).toEqual([2])
+    expect(await found({ from: march.until })).toEqual([4])
+    expect(await found({ until: march.from })).toEqual([1])
+  })
+
+  test('sums say by app, card and service what came in and went out', async () => {
+    const { sources, ...rest } = await readSums()
+    const bySource = sources.map(({ source, app, ...sum }) => [app?.name ?? source, sum] as const)
+    expect(Object.fromEntries(bySource)).toEqual({
+      'Fernweh Books': { count: 2, out: '3.00', in: '1.00' },
+      'Kino 100%_Kosmos': { count: 1, out: '3.00', in: '0.00' },
+      card: { count: 1, out: '0.00', in: '20.00' },
+      service: { count: 1, out: '0.00', in: '5.00' },
+    })
+    expect(rest).toEqual({ searched: 5, left: 0, nextBefore: null, currency: 'USD' })
+  })
+
+  test.each([
+    [{ direction: 'in' }, ['0.00', '26.00']],
+    [{ search: 'kosmos' }, ['3.00', '0.00']],
+    [{ min: '4' }, ['0.00', '25.00']],
+    [{ app: 'service' }, ['0.00', '25.00']],
+    [{ search: 'nothing has this' }, ['0.00', '0.00']],
+    [{ until: '1970-01-01T00:00:00.000Z' }, ['0.00', '0.00']],
+    [{ before: '3' }, ['0.00', '25.00']],
+  ] as [Record<string, string>, string[]][])('sums of %j are %j', async (query, expected) => {
+    const { sources } = await readSums(query)
+    const total = (side: 'in' | 'out') => sources.reduce((sum, each) => sum + Number(each[side]), 0).toFixed(2)
+    expect([total('out'), total('in')]).toEqual(expected)
   })
 
   test('an app is found by its clientId, and an entry by its receipt code', async () => {
@@ -165,6 +256,7 @@ describe('it is safe', () => {
       expect(await readActivity(query as Record<string, string>, grace)).toEqual({
         transactions: [],
         nextBefore: null,
+        left: 0,
         apps: [expect.objectContaining({ name: 'Fernweh Books' })] as never,
         firstAt: null,
         currency: 'USD',
@@ -204,21 +296,58 @@ describe('it is safe', () => {
       expect(found).toEqual('search' in query ? [7] : [])
     }
     const first = await readActivity({}, rich)
-    expect([first.transactions.length, first.nextBefore]).toEqual([30, 11_971])
+    expect([first.transactions.length, first.nextBefore, first.left]).toEqual([30, 11_971, 11_970])
+  })
+
+  test('a call adds up at most 10,000 entries, and following the calls adds up every entry once', async () => {
+    const rich = await newUser(opened.service, bookshop)
+    // The largest operation, so often that the sum has more digits than a JSON number keeps.
+    const huge = 99_999_999_999n
+    const at = new Date(0).toISOString()
+    await insertEntries(
+      rich.userId,
+      Array.from({ length: 12_000 }, (_, n) => ({ at, amountMinor: n % 2 ? huge : -huge })),
+    )
+    const first = await readSums({}, rich)
+    expect([first.searched, first.left, first.nextBefore]).toEqual([10_000, 2_000, 2_001])
+    expect(first.sources).toMatchObject([{ count: 10_000, out: '4999999999950.00', in: '4999999999950.00' }])
+    const last = await readSums({ before: '2001' }, rich)
+    expect([last.searched, last.left, last.nextBefore]).toEqual([2_000, 0, null])
+    expect(last.sources).toMatchObject([{ count: 2_000, out: '999999999990.00', in: '999999999990.00' }])
+    const none = await readSums({ search: 'needle' }, rich)
+    expect([none.sources, none.nextBefore]).toEqual([[], 2_001])
   })
 })
 
-test.each([
-  ['before', '0'],
-  ['before', '1e3'],
-  ['direction', 'both'],
-  ['app', 'x'.repeat(129)],
-  ['search', 'x'.repeat(101)],
-  ['search', 'a\u0000b'],
-  ['types', 'TOPUP,ORDER'],
-  ['types', ''],
-])('%s=%j is refused by name', async (name, value) => {
-  const asked = new URLSearchParams({ session: await newSession(), [name]: value })
-  const { status, body } = await readPage(`/api/widget/activity?${asked}`)
-  expect([status, body['code'], Object.keys(body['fields'] as object)]).toEqual([400, 'INVALID_REQUEST', [name]])
+const refusals: [field: string, query: Record<string, string>][] = [
+  ['before', { before: '0' }],
+  ['before', { before: '1e3' }],
+  ['direction', { direction: 'both' }],
+  ['app', { app: 'x'.repeat(129) }],
+  ['search', { search: 'x'.repeat(101) }],
+  ['search', { search: 'a\u0000b' }],
+  ['types', { types: 'TOPUP,ORDER' }],
+  ['types', { types: '' }],
+  ['min', { min: '-1' }],
+  ['min', { min: '1,50' }],
+  ['min', { min: '9'.repeat(16) }],
+  ['max', { max: '0.001' }],
+  ['max', { max: '' }],
+  ['max', { min: '5', max: '4.99' }],
+  ['amount', { search: '1', amount: '1e2' }],
+  ['from', { from: '2026-03-01' }],
+  ['from', { from: '2026-02-30T00:00:00.000Z' }],
+  ['from', { from: '0000-01-01T00:00:00.000Z' }],
+  ['from', { from: '+275760-09-13T00:00:00.000Z' }],
+  ['until', { until: 'yesterday' }],
+  ['until', { from: '2026-03-01T00:00:00.000Z', until: '2026-03-01T00:00:00.000Z' }],
+]
+
+describe.each(['activity', 'activity/sums'])('%s', (path) => {
+  test.each(refusals)('a wrong %s is refused by name: %j', async (name, query) => {
+    const asked = new URLSearchParams({ session: await newSession(), ...query })
+    const { status, body } = await readPage(`/api/widget/${path}?${asked}`)
+    const code = name === 'amount' ? 'INVALID_AMOUNT' : 'INVALID_REQUEST'
+    expect([status, body['code'], Object.keys(body['fields'] as object)]).toEqual([400, code, [name]])
+  })
 })

@@ -1,10 +1,17 @@
 /** The full transaction history of a wallet for its user: paged, searched and filtered. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { appColor } from '../actions/apps/app-color.ts'
 import { logoPath } from '../actions/apps/logo-path.ts'
-import { readActivity, type ActivityEntry } from '../actions/money/read-activity.ts'
+import {
+  readActivity,
+  readActivitySums,
+  type ActivityEntry,
+  type ActivityFilter,
+  type SourceSum,
+} from '../actions/money/read-activity.ts'
 import type { Service } from '../actions/service.ts'
-import { majorNumber, type Currency } from '../ledger/money.ts'
+import { formatMinor, majorNumber, maxBalanceMinor, parseDecimal, type Currency } from '../ledger/money.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { isLongerThan } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
@@ -17,8 +24,18 @@ import { toTransaction } from './transaction.ts'
 import { sessionRoute } from './widget-session-route.ts'
 import { clientId, exampleIds, sessionQuery } from './widget-shapes.ts'
 
+export const hexColor = z
+  .string()
+  .meta({ pattern: '^#[0-9a-f]{6}$' })
+  .describe('The app’s colour in lists and charts; white text on it is legible in light and dark pages')
+
 const walletApp = z
-  .object({ clientId: z.string(), name: z.string(), logo: z.string().nullable().describe('A path on this service') })
+  .object({
+    clientId: z.string(),
+    name: z.string(),
+    logo: z.string().nullable().describe('A path on this service'),
+    color: hexColor,
+  })
   .meta({ id: 'WalletApp' })
 
 const widgetTransaction = shape.transaction
@@ -49,6 +66,12 @@ export const walletTransaction = widgetTransaction
   .meta({ id: 'WalletTransaction' })
 
 export const waitingTopup = z.object({ amount: z.number().positive(), createdAt: shape.timestamp })
+export const openTopup = waitingTopup.extend({ paymentIntentId: z.string() })
+export const failedTopup = waitingTopup.extend({
+  reason: z
+    .enum(['declined', 'authentication', 'unconfirmed', 'cancelled', 'failed'])
+    .describe('`unconfirmed`: the bank asked the payer to confirm, and got no answer in time'),
+})
 
 const activityAnswer = z
   .object({
@@ -58,6 +81,7 @@ const activityAnswer = z
       .positive()
       .nullable()
       .describe('Pass it as `before` to get the next page, also after a page that was not full; null on the last page'),
+    left: z.int().nonnegative().describe('How many entries of the time range this page and those before did not read'),
     apps: z.array(walletApp).describe('Every app that has ever used the wallet'),
     firstAt: shape.timestamp.nullable().describe('The time of the first transaction'),
     currency: shape.currencyCode,
@@ -77,66 +101,201 @@ const ownTypes = [
 /** Parsing a query turns malformed Unicode into U+FFFD, so that character is refused too. */
 const isReadable = (text: string) => text.isWellFormed() && !/[\0\uFFFD]/.test(text)
 
-const activityQuery = z.object({
-  ...sessionQuery.shape,
-  before: shape.whole(1, Number.MAX_SAFE_INTEGER).optional().describe('Only transactions with a lower sequence'),
-  direction: z.enum(['in', 'out'], 'must be in or out').optional(),
-  app: clientId
-    .refine(isReadable, 'must be well-formed text')
-    .optional()
-    .describe('Only transactions of this app, by clientId; `service` for those of the service itself'),
-  search: z
-    .string('must be text')
-    .refine((text) => !isLongerThan(text, 100), 'must have at most 100 characters')
-    .refine(isReadable, 'must be well-formed text without NUL')
-    .meta({ maxLength: 100 })
-    .optional()
-    .describe('Text in the description, the reference or the app’s name, or a receipt code'),
-  types: z
-    .string('must be text')
-    .refine((text) => text.split(',').every((type) => ownTypes.includes(type)), `must be among ${ownTypes.join()}`)
-    .meta({ pattern: `^(${ownTypes.join('|')})(,(${ownTypes.join('|')}))*$` })
-    .optional()
-    .describe('Also returns the service’s own transactions of these types, in addition to what `search` finds'),
-})
+/** An instant as `Date.toISOString` writes it; the years are those of PostgreSQL and of a ledger. */
+const instant = z
+  .string('must be a time such as 2026-03-01T00:00:00.000Z')
+  .refine(
+    (text) => /^(19[7-9]\d|2\d{3})-/.test(text) && isInstant(text),
+    'must be a time such as 2026-03-01T00:00:00.000Z',
+  )
+  .meta({ format: 'date-time' })
+
+function isInstant(text: string): boolean {
+  const at = new Date(text)
+  return !Number.isNaN(at.getTime()) && at.toISOString() === text
+}
+
+/** Plain decimal text; 15 digits, which is the largest balance. */
+function decimalAmount(currency: Currency) {
+  const message = `must be plain decimal text such as 19.99, with at most ${currency.decimals} decimals and 15 digits`
+  const isAmount = (text: string) => (parseDecimal(text, currency) ?? maxBalanceMinor + 1n) <= maxBalanceMinor
+  return z
+    .string(message)
+    .refine(isAmount, message)
+    .meta({ pattern: `^(0|[1-9]\\d{0,${14 - currency.decimals}})${fractionPattern(currency)}$` })
+}
+
+function fractionPattern({ decimals }: Currency): string {
+  return decimals === 0 ? '' : `(\\.\\d{1,${decimals}})?`
+}
+
+const filterQuery = (currency: Currency) =>
+  z
+    .object({
+      ...sessionQuery.shape,
+      before: shape.whole(1, Number.MAX_SAFE_INTEGER).optional().describe('Only transactions with a lower sequence'),
+      direction: z.enum(['in', 'out'], 'must be in or out').optional(),
+      app: clientId
+        .refine(isReadable, 'must be well-formed text')
+        .optional()
+        .describe('Only transactions of this app, by clientId; `service` for those of the service itself'),
+      search: z
+        .string('must be text')
+        .refine((text) => !isLongerThan(text, 100), 'must have at most 100 characters')
+        .refine(isReadable, 'must be well-formed text without NUL')
+        .meta({ maxLength: 100 })
+        .optional()
+        .describe('Text in the description, the reference or the app’s name, or a receipt code'),
+      types: z
+        .string('must be text')
+        .refine((text) => text.split(',').every((type) => ownTypes.includes(type)), `must be among ${ownTypes.join()}`)
+        .meta({ pattern: `^(${ownTypes.join('|')})(,(${ownTypes.join('|')}))*$` })
+        .optional()
+        .describe('Also returns the service’s own transactions of these types, in addition to what `search` finds'),
+      amount: decimalAmount(currency)
+        .optional()
+        .describe('Also returns the transactions of this amount, in addition to what `search` finds'),
+      min: decimalAmount(currency).optional().describe('Only transactions of at least this amount'),
+      max: decimalAmount(currency).optional().describe('Only transactions of at most this amount'),
+      from: instant.optional().describe('Only transactions at or after this time'),
+      until: instant.optional().describe('Only transactions before this time'),
+    })
+    .refine(({ from, until }) => from === undefined || until === undefined || from < until, {
+      path: ['until'],
+      message: 'must be after from',
+    })
+    .refine(({ min, max }) => !isAbove(min, max, currency), { path: ['max'], message: 'must not be below min' })
+
+function isAbove(min: string | undefined, max: string | undefined, currency: Currency): boolean {
+  if (min === undefined || max === undefined) return false
+  return (parseDecimal(min, currency) ?? 0n) > (parseDecimal(max, currency) ?? 0n)
+}
+
+function toFilter(asked: z.infer<ReturnType<typeof filterQuery>>, currency: Currency): ActivityFilter {
+  const minor = (text: string | undefined) => (text === undefined ? undefined : parseDecimal(text, currency))
+  return {
+    direction: asked.direction,
+    app: asked.app,
+    search: asked.search,
+    ownTypes: asked.types?.split(',') ?? [],
+    amountMinor: minor(asked.amount),
+    minMinor: minor(asked.min),
+    maxMinor: minor(asked.max),
+    from: asked.from === undefined ? undefined : new Date(asked.from),
+    until: asked.until === undefined ? undefined : new Date(asked.until),
+    before: asked.before === undefined ? undefined : Number(asked.before),
+  }
+}
 
 export function activityRoute(service: Service): Route {
   const { currency } = service.config
-  return sessionRoute(service, activityQuery, {
+  return sessionRoute(service, filterQuery(currency), {
     method: 'GET',
     path: '/api/widget/activity',
     proof: 'person',
+    isCompressed: true,
     summary: 'Read the full transaction history',
     description: [
       'Thirty transactions per page, newest first. A page scans at most 5,000 entries of the wallet, so it may hold fewer',
       'transactions or none; continue with `nextBefore` until it is null.',
     ].join(' '),
     output: activityAnswer,
+    errors: ['INVALID_AMOUNT'],
     example: {
       input: { session: exampleIds.sessionToken },
       output: {
         transactions: widgetTransactions,
         nextBefore: null,
-        apps: [{ clientId: exampleIds.clientId, name: 'Example shop', logo: null }],
+        left: 0,
+        apps: [{ clientId: exampleIds.clientId, name: 'Example shop', logo: null, color: '#0b756d' }],
         firstAt: '2026-01-31T12:00:00.000Z',
         currency: 'USD',
       },
     },
-    run: async ({ userId }, { before, types, direction, app, search }) => {
-      const filter = { direction, app, search, ownTypes: types?.split(',') ?? [] }
-      const page = await readActivity(service, userId, {
-        ...filter,
-        before: before === undefined ? undefined : Number(before),
-      })
+    run: async ({ userId }, asked) => {
+      const page = await readActivity(service, userId, toFilter(asked, currency))
       return answer({
         transactions: page.entries.map((entry) => toWidgetTransaction(entry, currency)),
         nextBefore: page.nextBefore,
+        left: page.left,
         apps: page.apps.map(toWalletApp),
         firstAt: page.firstAt?.toISOString() ?? null,
         currency: currency.code,
       })
     },
   })
+}
+
+const sum = z.string().describe('Exact decimal text in major units, of any length')
+
+const sumsAnswer = z
+  .object({
+    sources: z.array(
+      z.object({
+        source: z.enum(['app', 'card', 'service']),
+        app: walletApp.nullable().describe('Null for the user’s cards, for the service, and for an app that is gone'),
+        count: z.int().positive(),
+        out: sum,
+        in: sum,
+      }),
+    ),
+    searched: z.int().nonnegative().describe('How many entries this call read'),
+    left: z.int().nonnegative().describe('How many entries of the time range it did not read'),
+    nextBefore: z
+      .int()
+      .positive()
+      .nullable()
+      .describe('Pass it as `before` to add up the entries left; null at the end'),
+    currency: shape.currencyCode,
+  })
+  .meta({ id: 'WidgetActivitySums' })
+
+export function activitySumsRoute(service: Service): Route {
+  const { currency } = service.config
+  return sessionRoute(service, filterQuery(currency), {
+    method: 'GET',
+    path: '/api/widget/activity/sums',
+    proof: 'person',
+    summary: 'Add up transactions by app',
+    description: [
+      'Takes the same filters as the transaction history. A call adds up at most 10,000 entries of the wallet, newest first;',
+      'continue with `nextBefore` until it is null, and add the answers.',
+    ].join(' '),
+    output: sumsAnswer,
+    errors: ['INVALID_AMOUNT'],
+    example: {
+      input: { session: exampleIds.sessionToken },
+      output: {
+        sources: [
+          {
+            source: 'app',
+            app: { clientId: exampleIds.clientId, name: 'Example shop', logo: null, color: '#0b756d' },
+            count: 3,
+            out: '64.40',
+            in: '0.00',
+          },
+        ],
+        searched: 3,
+        left: 0,
+        nextBefore: null,
+        currency: 'USD',
+      },
+    },
+    run: async (session, asked) => {
+      const { sources, ...rest } = await readActivitySums(service, session, toFilter(asked, currency))
+      return answer({ sources: sources.map((each) => toSource(each, currency)), ...rest, currency: currency.code })
+    },
+  })
+}
+
+function toSource({ source, app, count, inMinor, outMinor }: SourceSum, currency: Currency) {
+  return {
+    source,
+    app: app ? toWalletApp(app) : null,
+    count,
+    out: formatMinor(outMinor, currency),
+    in: formatMinor(inMinor, currency),
+  }
 }
 
 export function toWidgetTransaction({ transfer, app, topup }: ActivityEntry, currency: Currency) {
@@ -182,6 +341,14 @@ export function toWaitingTopup({ amountMinor, createdAt }: Topup, currency: Curr
   return { amount: majorNumber(amountMinor, currency), createdAt: createdAt.toISOString() }
 }
 
+export function toOpenTopup(topup: Topup, currency: Currency) {
+  return { ...toWaitingTopup(topup, currency), paymentIntentId: topup.paymentIntentId! }
+}
+
+export function toFailedTopup(topup: Topup, currency: Currency) {
+  return { ...toWaitingTopup(topup, currency), reason: topup.failure! }
+}
+
 function toWalletApp(app: App) {
-  return { clientId: app.clientId, name: app.name, logo: logoPath(app) }
+  return { clientId: app.clientId, name: app.name, logo: logoPath(app), color: appColor(app) }
 }

@@ -32,8 +32,8 @@ export async function readSessionCall<T>(
   const query = readQuery(call.request)
   if (query.spoiled)
     return { refusal: refuse('INVALID_REQUEST', { fields: { [query.spoiled.field]: query.spoiled.problem } }) }
-  const { session, code } = await checkSession(service, query.values['session'], readDeviceToken(call.request))
-  if (code) return { refusal: refuse(code) }
+  const { session, end } = await checkSession(service, query.values['session'], readDeviceToken(call.request))
+  if (end) return { refusal: refuse(end.code, end.reason && { reason: end.reason }) }
   const unproved = refuseUnproved(session, proof)
   if (unproved) return { refusal: unproved }
   const read = call.request.method === 'GET' ? query : await readJson(call.request)

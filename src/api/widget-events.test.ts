@@ -3,6 +3,7 @@ import { newClient, type Client } from '../../test/client.ts'
 import { newPage, readEvents, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
+import type { SessionEndReason } from '../../sdk/contract.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
 import { hashSecret } from '../actions/tokens.ts'
@@ -50,6 +51,8 @@ const wallet = (balance: number, sequence: number, isActive = true) => ({
   event: 'wallet',
   data: { balance, sequence, isActive },
 })
+
+const endedFor = (reason: SessionEndReason) => ({ event: 'ended', data: { code: 'INVALID_SESSION', reason } })
 
 describe('it works', () => {
   test('the wallet comes at once, and again after each change', async () => {
@@ -132,14 +135,12 @@ describe('it works', () => {
 })
 
 describe('it ends at once', () => {
-  const ended = { event: 'ended', data: { code: 'INVALID_SESSION' } }
-
   test('a live stream ends at once when the user logs out', async () => {
     const session = await newSession()
     const { next } = await watch(session)
     await next()
     await page.post(`/api/widget/logout?session=${session}`, {})
-    expect([await next(), await next()]).toEqual([ended, undefined])
+    expect([await next(), await next()]).toEqual([endedFor('signed-out'), undefined])
   })
 
   test('a live stream ends at once when the app is disconnected', async () => {
@@ -147,7 +148,7 @@ describe('it ends at once', () => {
     const { next } = await watch(session)
     await next()
     await page.post(`/api/widget/links/disconnect?session=${session}`, { clientId: credentials.clientId })
-    expect([await next(), await next()]).toEqual([ended, undefined])
+    expect([await next(), await next()]).toEqual([endedFor('disconnected'), undefined])
   })
 
   test('a live stream ends at once when the app is deactivated, and only for that app', async () => {
@@ -156,7 +157,7 @@ describe('it ends at once', () => {
     const ours = await watch(await newSession())
     await Promise.all([theirs.next(), ours.next()])
     await setAppActive(opened.service, operator, other.clientId, false)
-    expect([await theirs.next(), await theirs.next()]).toEqual([ended, undefined])
+    expect([await theirs.next(), await theirs.next()]).toEqual([endedFor('app-off'), undefined])
     await client.credit(user.serviceUserId, 1)
     expect(await ours.next()).toEqual(wallet(1, 1))
   })

@@ -1,7 +1,7 @@
 /** The live wallet: a stream of server-sent events that ends with the session. */
 import { z } from 'zod'
 import type { Service } from '../actions/service.ts'
-import { endOf } from '../actions/people/open-session.ts'
+import { endOf, type SessionEnd } from '../actions/people/open-session.ts'
 import { majorNumber } from '../ledger/money.ts'
 import type { Session } from '../store/people/widget-sessions.ts'
 import { plainHeaders } from '../web/headers.ts'
@@ -24,7 +24,7 @@ export function eventsRoute(service: Service): Route {
     summary: 'Stream the changes of the wallet',
     description: [
       'Server-sent events: `wallet` {balance, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the session',
-      'expires; `expired` when it does; `ended` {code} when it is revoked. The stream ends with the session.',
+      'expires; `expired` when it does; `ended` {code, reason} when it is revoked. The stream ends with the session.',
     ].join(' '),
     output: z.string(),
     mediaType: 'text/event-stream',
@@ -61,9 +61,9 @@ function openStream(service: Service, session: Session): Response | Answer {
     finish()
     controller.close()
   }
-  const end = (code: 'SESSION_EXPIRED' | 'INVALID_SESSION') => {
+  const end = ({ code, reason }: SessionEnd) => {
     if (code === 'SESSION_EXPIRED') send('expired', {})
-    else send('ended', { code })
+    else send('ended', { code, reason })
     close()
   }
   const show = (current: Session) => {
@@ -80,8 +80,9 @@ function openStream(service: Service, session: Session): Response | Answer {
     sequence = data.sequence
   }
   const onCheck = (current: Session | undefined) => {
-    const code = current ? endOf(current) : 'INVALID_SESSION'
-    if (code) end(code)
+    // The row of a session that was just live disappears only with its user's account.
+    const ended = current ? endOf(current) : ({ code: 'INVALID_SESSION', reason: 'deleted' } as const)
+    if (ended) end(ended)
     else show(current!)
   }
 
@@ -97,7 +98,7 @@ function openStream(service: Service, session: Session): Response | Answer {
   show(session)
   const expiresAt = session.expiresAt.toISOString()
   timers.push(setTimeout(() => send('expiring', { expiresAt }), Math.max(0, leftMs - expiringMs)))
-  timers.push(setTimeout(() => end('SESSION_EXPIRED'), Math.max(0, leftMs)))
+  timers.push(setTimeout(() => end({ code: 'SESSION_EXPIRED' }), Math.max(0, leftMs)))
   timers.push(setInterval(() => write(': ping\n\n'), pingMs))
   return new Response(body, {
     headers: { ...plainHeaders, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },

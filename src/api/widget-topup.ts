@@ -1,6 +1,7 @@
 /** Card top-ups, for the hosted top-up page. */
 import { z } from 'zod'
-import { confirmTopup, type ConfirmedTopup } from '../actions/topups/confirm-topup.ts'
+import { confirmTopup, type ConfirmedTopup, type OpenPayment } from '../actions/topups/confirm-topup.ts'
+import { cancelTopup } from '../actions/topups/cancel-topup.ts'
 import { createTopup } from '../actions/topups/create-topup.ts'
 import type { Service } from '../actions/service.ts'
 import { formatMinor, majorNumber, parseAmount } from '../ledger/money.ts'
@@ -23,6 +24,12 @@ const statuses = [
 ] as const
 
 const exampleId = 'pi_sandbox_0123456789abcdef0123456789abcdef'
+
+const paymentId = z
+  .string('must be text')
+  .min(1, 'must be text')
+  .max(255, 'must have at most 255 characters')
+  .refine((text) => isLabel(text, 255), 'must be text without control characters')
 
 const createdIntent = z
   .object({
@@ -48,27 +55,40 @@ const topupState = z
       .union([z.object({ kind: z.literal('redirect'), url: z.string() }), z.object({ kind: z.literal('script') })])
       .optional()
       .describe('With requires_action: what the payer still has to do'),
+    intent: createdIntent.optional().describe('The payment while it can still be paid, for a page that was reloaded'),
   })
   .meta({ id: 'TopupState' })
 
 const unavailable = refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
 
 export function topupRoutes(service: Service): Route[] {
-  return [createIntentRoute(service), confirmRoute(service)]
+  return [createIntentRoute(service), confirmRoute(service), cancelRoute(service)]
 }
 
 function createIntentRoute(service: Service): Route {
   const { currency, topup } = service.config
-  const schema = z.object({ amount: shape.amount(currency) })
+  const schema = z.object({
+    amount: shape.amount(currency),
+    replaces: paymentId
+      .nullable()
+      .optional()
+      .describe(
+        'The page’s own open payment, or null. With this field the user has one open payment in this app: the amount of the named payment changes if the payer has not tried to pay it; every other open payment is cancelled. A payment that was paid meanwhile is answered with its status, and no other is made.',
+      ),
+  })
   const bounds = `from ${formatMinor(topup.minMinor, currency)} to ${formatMinor(topup.maxMinor, currency)} ${currency.code}`
   const refusals = {
     'amount-out-of-bounds': refuse('INVALID_AMOUNT', {
       error: `A top-up must be ${bounds}.`,
       fields: { amount: `must be ${bounds}` },
     }),
-    'amount-unsupported': refuse('INVALID_AMOUNT', { fields: { amount: 'is not accepted by the card processor' } }),
+    'amount-unsupported': refuse('INVALID_AMOUNT', {
+      error: 'The card processor does not accept this amount.',
+      fields: { amount: 'is not accepted by the card processor' },
+    }),
     'balance-limit': refuse('BALANCE_LIMIT'),
     inactive: refuse('WALLET_INACTIVE'),
+    unknown: refuse('PAYMENT_INTENT_NOT_FOUND'),
     unavailable,
   }
   return sessionRoute(service, schema, {
@@ -78,7 +98,7 @@ function createIntentRoute(service: Service): Route {
     summary: 'Start a card top-up',
     description: 'The answer is for the card processor’s own form in the page; no card number reaches the service.',
     output: createdIntent,
-    errors: ['INVALID_AMOUNT', 'WALLET_INACTIVE', 'BALANCE_LIMIT', ...topupErrors],
+    errors: ['INVALID_AMOUNT', 'WALLET_INACTIVE', 'BALANCE_LIMIT', 'PAYMENT_INTENT_NOT_FOUND', ...topupErrors],
     example: {
       input: { amount: 25 },
       output: {
@@ -91,32 +111,29 @@ function createIntentRoute(service: Service): Route {
         expiresAt: '2026-01-31T13:00:00.000Z',
       },
     },
-    run: async (session, { amount }) => {
-      const created = await createTopup(service, session, parseAmount(amount, currency)!)
+    run: async (session, { amount, replaces }) => {
+      const created = await createTopup(service, session, parseAmount(amount, currency)!, replaces)
       if (created.kind === 'limited') return refuseFor(created.retryAfterSeconds)
       if (created.kind !== 'created') return refusals[created.kind]
-      const { payment, publishableKey, expiresAt } = created
-      return answer({
-        paymentIntentId: payment.id,
-        clientSecret: payment.clientSecret,
-        amount: majorNumber(payment.amountMinor, currency),
-        currency: payment.currency,
-        status: payment.status,
-        publishableKey,
-        expiresAt: expiresAt.toISOString(),
-      })
+      return answer(toIntent(service, created))
     },
   })
 }
 
+function toIntent({ config: { currency } }: Service, { payment, publishableKey, expiresAt }: OpenPayment) {
+  return {
+    paymentIntentId: payment.id,
+    clientSecret: payment.clientSecret,
+    amount: majorNumber(payment.amountMinor, currency),
+    currency: payment.currency,
+    status: payment.status,
+    publishableKey,
+    expiresAt: expiresAt.toISOString(),
+  }
+}
+
 function confirmRoute(service: Service): Route {
-  const schema = z.object({
-    paymentIntentId: z
-      .string('must be text')
-      .min(1, 'must be text')
-      .max(255, 'must have at most 255 characters')
-      .refine((text) => isLabel(text, 255), 'must be text without control characters'),
-  })
+  const schema = z.object({ paymentIntentId: paymentId })
   return sessionRoute(service, schema, {
     method: 'POST',
     path: '/api/widget/topup/confirm',
@@ -133,6 +150,27 @@ function confirmRoute(service: Service): Route {
     },
     run: async (session, { paymentIntentId }) =>
       answerConfirmed(service, await confirmTopup(service, session, paymentIntentId)),
+  })
+}
+
+function cancelRoute(service: Service): Route {
+  const schema = z.object({ paymentIntentId: paymentId })
+  return sessionRoute(service, schema, {
+    method: 'POST',
+    path: '/api/widget/topup/cancel',
+    proof: 'session',
+    summary: 'Cancel a card top-up that is not paid',
+    description:
+      'Cancels the payment at the card processor, so that a later approval of the bank charges nothing. A payment that was paid meanwhile is credited: the answer has its state. Repeating the call is safe.',
+    output: topupState,
+    others: { 202: { description: 'The bank is still processing the payment.', schema: topupState } },
+    errors: ['CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', ...topupErrors],
+    example: {
+      input: { paymentIntentId: exampleId },
+      output: { status: 'cancelled', balance: 10, message: openMessages.cancelled },
+    },
+    run: async (session, { paymentIntentId }) =>
+      answerConfirmed(service, await cancelTopup(service, session, paymentIntentId)),
   })
 }
 
@@ -158,7 +196,10 @@ function answerConfirmed(service: Service, confirmed: ConfirmedTopup): Answer {
     const balance = transaction.balanceAfter
     return answer({ status: 'succeeded', balance, transaction, message: 'The money is in the wallet.' })
   }
-  const { status, balanceMinor, nextAction } = confirmed
+  const { status, balanceMinor, nextAction, open } = confirmed
   const body = { status, balance: majorNumber(balanceMinor, currency), message: openMessages[status] }
-  return { status: status === 'processing' ? 202 : 200, body: { ...body, ...(nextAction && { nextAction }) } }
+  return {
+    status: status === 'processing' ? 202 : 200,
+    body: { ...body, ...(nextAction && { nextAction }), ...(open && { intent: toIntent(service, open) }) },
+  }
 }

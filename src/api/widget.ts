@@ -17,6 +17,12 @@ import * as shape from './shapes.ts'
 import { widgetAccountRoutes } from './widget-account.ts'
 import {
   activityRoute,
+  activitySumsRoute,
+  failedTopup,
+  hexColor,
+  openTopup,
+  toFailedTopup,
+  toOpenTopup,
   toPrivateTransaction,
   toWaitingTopup,
   toWidgetTransaction,
@@ -52,6 +58,16 @@ const widgetWallet = z
     balance: shape.money,
     transactions: z.array(walletTransaction).max(10),
     waiting: z.array(waitingTopup).max(5).describe('Card top-ups that the bank is still processing'),
+    openTopups: z
+      .array(openTopup)
+      .max(5)
+      .optional()
+      .describe('Card payments that were begun in this app and may still be paid; absent when there are none'),
+    failedTopups: z
+      .array(failedTopup)
+      .max(5)
+      .optional()
+      .describe('Card payments of the last seven days that were tried and took no money; absent when there are none'),
     isActive: z.boolean(),
     currency: shape.currencyCode,
     user: z.object({
@@ -81,6 +97,7 @@ const connectedApps = z
       z.object({
         clientId: z.string(),
         appName: z.string(),
+        color: hexColor,
         connectedAt: shape.timestamp,
         isThisApp: z.boolean(),
         scopes: z.array(z.string()).describe('What the app may do; empty while the app is inactive'),
@@ -104,6 +121,7 @@ export function widgetRoutes(service: Service): Route[] {
     newSessionRoute(service),
     walletRoute(service),
     activityRoute(service),
+    activitySumsRoute(service),
     papersRoute(service),
     eventsRoute(service),
     logoutRoute(service),
@@ -192,6 +210,7 @@ function walletRoute(service: Service): Route {
     method: 'GET',
     path: '/api/widget/wallet',
     proof: 'session',
+    isCompressed: true,
     moreProof: { person: 'to see the app, description and reference of other apps’ transactions' },
     summary: 'Read the wallet as its user sees it',
     description:
@@ -216,13 +235,15 @@ function walletRoute(service: Service): Route {
     run: async (session, _, { userAgent, address }) => {
       await recordBrowser(service, session, { userAgent, address })
       await recordDeviceUse(service, session)
-      const { wallet, entries, waiting, appName } = await readWidgetWallet(service, session)
+      const { wallet, entries, waiting, open, failed, appName } = await readWidgetWallet(service, session)
       return answer({
         balance: majorNumber(wallet.balanceMinor, currency),
         transactions: entries.map((entry) =>
           maySee(session, entry) ? toWidgetTransaction(entry, currency) : toPrivateTransaction(entry, currency),
         ),
         waiting: waiting.map((topup) => toWaitingTopup(topup, currency)),
+        ...(open.length > 0 && { openTopups: open.map((topup) => toOpenTopup(topup, currency)) }),
+        ...(failed.length > 0 && { failedTopups: failed.map((topup) => toFailedTopup(topup, currency)) }),
         isActive: wallet.frozenFor === null,
         currency: currency.code,
         user: { firstName: session.firstName, lastName: session.lastName, language: session.language },
@@ -262,6 +283,7 @@ function linksRoute(service: Service): Route {
     method: 'GET',
     path: '/api/widget/links',
     proof: 'person',
+    isCompressed: true,
     summary: 'List the apps that use this wallet',
     description: 'The apps that the user has signed in through and not disconnected.',
     output: connectedApps,
@@ -272,6 +294,7 @@ function linksRoute(service: Service): Route {
           {
             clientId: exampleIds.clientId,
             appName: 'Example shop',
+            color: '#0b756d',
             connectedAt,
             isThisApp: true,
             scopes: ['wallet:read', 'wallet:write'],

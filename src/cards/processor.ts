@@ -10,6 +10,8 @@ export type CardProcessor = {
   createPayment(order: PaymentOrder): Promise<Payment | Refusal>
   /** The current state of a payment. Only this decides about money, never a webhook. */
   retrievePayment(id: string): Promise<Payment | undefined>
+  /** A payment that has taken money, or may be about to, is `not-changeable`. The same key and amount have one effect. */
+  changeAmount(order: AmountOrder): Promise<Payment | Refusal>
   refundPayment(order: RefundOrder): Promise<Refund | Refusal>
   /** Cancelling twice is harmless. A payment that has taken money, or may be about to, is `not-cancellable`. */
   cancelPayment(id: string): Promise<Payment | Refusal>
@@ -40,6 +42,14 @@ export type PaymentOrder = {
   /** ISO 4217, upper case. */
   readonly currency: string
   readonly description: string
+  readonly idempotencyKey: string
+}
+
+export type AmountOrder = {
+  readonly paymentIntentId: string
+  readonly amountMinor: bigint
+  /** ISO 4217, upper case: the currency of the payment, which does not change. */
+  readonly currency: string
   readonly idempotencyKey: string
 }
 
@@ -99,6 +109,7 @@ export type RefusalCode =
   | 'exceeds-refundable'
   | 'key-conflict'
   | 'not-cancellable'
+  | 'not-changeable'
   | 'not-refundable'
   | 'payment-unknown'
 

@@ -16,6 +16,7 @@ import { formatFields, formatTime } from './table.ts'
 export const adminCommands: readonly Command[] = [
   {
     name: 'admin create',
+    database: 'writes',
     summary: 'create an operator who may sign in to /admin',
     flags: {
       email: { value: 'EMAIL', about: 'the email to sign in with', isRequired: true },
@@ -53,6 +54,7 @@ ${roles.map((role) => `${role.padEnd(9)}${roleTexts[role]}`).join('\n')}`,
   },
   {
     name: 'admin invite',
+    database: 'writes',
     summary: 'print a one-time link that creates an operator',
     flags: {
       email: { value: 'EMAIL', about: 'the email of the new operator', isRequired: true },
@@ -73,6 +75,7 @@ a service without mail, and for an emergency: the audit log says that the link w
   },
   {
     name: 'admin reset',
+    database: 'writes',
     summary: 'print a one-time link for an operator who lost the password or the phone',
     positionals: ['email'],
     details: `The first person to open the link chooses a new password and sets up a new second factor; open sessions then end. The link
@@ -87,6 +90,7 @@ expires after 24 hours. A mail tells the operator about it, and the audit log sa
   },
   {
     name: 'admin role',
+    database: 'writes',
     summary: 'give an operator another role',
     positionals: ['email', 'role'],
     details: `The command line needs no second admin. The roles are ${roles.join(', ')}. The last admin keeps the role.`,
@@ -101,6 +105,7 @@ expires after 24 hours. A mail tells the operator about it, and the audit log sa
   },
   {
     name: 'admin list',
+    database: 'reads',
     summary: 'list all operators, their role and access',
     examples: ['admin list', 'admin list --json'],
     run: async (invocation) =>
@@ -132,6 +137,7 @@ expires after 24 hours. A mail tells the operator about it, and the audit log sa
   },
   {
     name: 'admin remove',
+    database: 'writes',
     summary: 'remove an operator’s access at once',
     positionals: ['email'],
     details: `Ends the operator's sessions, and the links made by or for the operator. The operator stays in the list, because the audit
@@ -146,6 +152,7 @@ log refers to it. The last admin cannot be removed.`,
   },
   {
     name: 'admin restore',
+    database: 'writes',
     summary: 'give a removed or suspended operator access again',
     positionals: ['email'],
     details: 'In the admin area two admins do this. Use the command line when no second admin is left.',
@@ -159,6 +166,7 @@ log refers to it. The last admin cannot be removed.`,
   },
   {
     name: 'admin invites',
+    database: 'reads',
     summary: 'list open one-time links: who made them, for whom, until when',
     details: 'Only a hash of each link is stored, so the links themselves cannot be shown.',
     examples: ['admin invites', 'admin invites --json'],
@@ -187,6 +195,7 @@ log refers to it. The last admin cannot be removed.`,
   },
   {
     name: 'admin revoke',
+    database: 'writes',
     summary: 'revoke an open link at once; "admin invites" lists the ids',
     positionals: ['inviteId'],
     examples: ['admin revoke 01900000-0000-7000-8000-000000000000'],

@@ -11,6 +11,7 @@ const choices = Object.keys(overlaps).join(', ')
 export const appSecretCommands: readonly Command[] = [
   {
     name: 'app rotate',
+    database: 'writes',
     summary: 'make a new secret, shown only now; the old ones stay valid for the overlap',
     positionals: ['clientId'],
     flags: { overlap: { value: 'TIME', about: `how long the old secrets stay valid: ${choices} (default: 24h)` } },
@@ -35,6 +36,7 @@ export const appSecretCommands: readonly Command[] = [
   },
   {
     name: 'app revoke-secret',
+    database: 'writes',
     summary: 'revoke a secret at once; "app show" lists the ids',
     positionals: ['clientId', 'secretId'],
     examples: ['app revoke-secret app_0123456789abcdef0123 01900000-0000-7000-8000-000000000000'],

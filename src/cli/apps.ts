@@ -24,6 +24,7 @@ const settingFlags: Readonly<Record<string, Flag>> = {
 export const appCommands: readonly Command[] = [
   {
     name: 'app create',
+    database: 'writes',
     summary: 'register a client app; its secret is shown only now',
     flags: { name: { value: 'NAME', about: 'the name that users see', isRequired: true }, ...settingFlags },
     details: `An origin is scheme, host and port: https://shop.example or http://localhost:3001. In production it must be https.
@@ -55,6 +56,7 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
   },
   {
     name: 'app list',
+    database: 'reads',
     summary: 'list all client apps',
     examples: ['app list', 'app list --json'],
     run: async (invocation) =>
@@ -69,6 +71,7 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
   },
   {
     name: 'app show',
+    database: 'reads',
     summary: 'show the settings of a client app, and its secrets without their values',
     positionals: ['clientId'],
     examples: ['app show app_0123456789abcdef0123'],
@@ -81,6 +84,7 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
   },
   {
     name: 'app edit',
+    database: 'writes',
     summary: 'change the given settings and keep the others',
     positionals: ['clientId'],
     flags: {
@@ -121,6 +125,7 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
 function activation(verb: string, isActive: boolean, summary: string): Command {
   return {
     name: `app ${verb}`,
+    database: 'writes',
     summary,
     positionals: ['clientId'],
     examples: [`app ${verb} app_0123456789abcdef0123`],

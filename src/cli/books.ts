@@ -1,10 +1,12 @@
 /** Verifies the books as a whole. */
 import { availableParallelism } from 'node:os'
+import { formatMinor, type Currency } from '../ledger/money.ts'
 import type { Fault } from '../store/verify/fault.ts'
-import { verifyBooks } from '../store/verify/verify.ts'
+import { verifyBooks, type CoveredEntry, type VerifyResult } from '../store/verify/verify.ts'
 import { UsageMistake, textOf, wholeNumber, type Command, type Invocation } from './command.ts'
 import { withData } from './data.ts'
 import { openProgress } from './progress.ts'
+import { formatTime } from './table.ts'
 
 /** In the JSON object; a terminal shows all faults as they are found. */
 const maxFaultsShown = 1_000
@@ -13,22 +15,30 @@ const maxJobs = 64
 export const booksCommands: readonly Command[] = [
   {
     name: 'verify',
+    database: 'reads',
     summary: 'verify the books: check every invariant of every wallet; exit code 1 if one is broken',
     flags: {
       jobs: {
         value: 'N',
         about: 'parallel connections (default: the cores of this machine, at most 4)',
       },
+      'expect-at-least': {
+        value: 'N',
+        about: 'exit code 1 if the books have fewer transfers, as after a restore of the wrong copy',
+      },
     },
     details: `Checks on one snapshot, while the service runs, that
 - all wallets and all counter accounts add up to zero, for each account and day;
 - every balance is the sum of its entries, without gaps, exact at every entry, and below zero only after a reversal;
 - every entry has its outcome, every refusal has no entry, and every reference has its key.
-All connections use the same snapshot. Faults are printed as they are found.`,
-    examples: ['verify', 'verify --jobs 8', 'verify --json'],
+All connections use the same snapshot. Faults are printed as they are found. The last lines say what was covered: wallets, entries, the
+sum of all balances, the first and the last entry. The command changes nothing: an empty database, one of another program and
+one with another schema are refused with exit code 1.`,
+    examples: ['verify', 'verify --jobs 8', 'verify --expect-at-least 250000 --json'],
     run: async (invocation) => {
       const jobs = jobsOf(invocation)
-      return await withData(invocation, async ({ connection }) => {
+      const expected = expectedOf(invocation)
+      return await withData(invocation, async ({ connection, config: { currency } }) => {
         const progress = openProgress(invocation.io)
         const faults: Fault[] = []
         const startedAt = performance.now()
@@ -50,17 +60,63 @@ All connections use the same snapshot. Faults are printed as they are found.`,
         progress.clear()
         const seconds = Math.round(performance.now() - startedAt) / 1_000
         const transfersPerSecond = rate(result.transfers)
-        const size = `${result.wallets} wallets, ${result.transfers} transfers, ${result.refusals} refusals`
+        const { balanceMinor, ...counts } = result
         const pace = `${seconds} s, ${transfersPerSecond} transfers a second with ${jobs === 1 ? 'one connection' : `${jobs} connections`}`
+        const isEnough = result.transfers >= expected
         return {
-          json: { isExact: result.faults === 0, ...result, seconds, transfersPerSecond, jobs, found: faults },
-          text: `${result.faults === 0 ? 'The books are exact' : `The books have ${result.faults} faults`}: ${size}; ${pace}.`,
-          exitCode: result.faults === 0 ? 0 : 1,
+          json: {
+            isExact: result.faults === 0,
+            ...counts,
+            balance: formatMinor(balanceMinor, currency),
+            currency: currency.code,
+            ...(expected > 0 && { expectedAtLeast: expected, isEnough }),
+            seconds,
+            transfersPerSecond,
+            jobs,
+            found: faults,
+          },
+          text: [
+            `${verdictOf(result)} ${pace}.`,
+            ...coverageOf(result, currency),
+            ...(isEnough
+              ? []
+              : [`At least ${expected} transfers were expected, and the books have ${result.transfers}.`]),
+          ].join('\n'),
+          exitCode: result.faults === 0 && isEnough ? 0 : 1,
         }
       })
     },
   },
 ]
+
+function verdictOf({ faults, wallets, transfers, refusals }: VerifyResult): string {
+  const size = `${wallets} wallets, ${transfers} transfers, ${refusals} refusals;`
+  if (faults > 0) return `The books have ${faults} faults: ${size}`
+  return transfers === 0
+    ? `The books have no entries, so there is little to verify: ${size}`
+    : `The books are exact: ${size}`
+}
+
+function coverageOf({ balanceMinor, first, last }: VerifyResult, currency: Currency): string[] {
+  if (!first || !last) return []
+  return [
+    `The sum of all balances is ${formatMinor(balanceMinor, currency)} ${currency.code}.`,
+    `First entry: ${entryOf(first)}.`,
+    `Last entry: ${entryOf(last)}.`,
+  ]
+}
+
+function entryOf({ createdAt, transactionId }: CoveredEntry): string {
+  return `${formatTime(createdAt)} (${transactionId})`
+}
+
+function expectedOf(invocation: Invocation): number {
+  const text = textOf(invocation, 'expect-at-least')
+  if (text === undefined) return 0
+  // More digits than `wholeNumber` takes: books may have more than a billion entries.
+  if (!/^\d{1,15}$/.test(text)) throw new UsageMistake('--expect-at-least: write a whole number of transfers.')
+  return Number(text)
+}
 
 function jobsOf(invocation: Invocation): number {
   const text = textOf(invocation, 'jobs')

@@ -9,6 +9,7 @@ export type Command = {
   readonly name: string
   /** One line for the list of all commands. */
   readonly summary: string
+  readonly database: DatabaseUse
   /** The arguments after the name, in order. A name in brackets is optional: `[file]`. */
   readonly positionals?: readonly string[]
   readonly flags?: Readonly<Record<string, Flag>>
@@ -18,6 +19,12 @@ export type Command = {
   readonly examples: readonly string[]
   readonly run: (invocation: Invocation) => Promise<Reply>
 }
+
+/**
+ * How a command uses the database. `reads`: it must be a database of this schema, and nothing is created or migrated. `writes`: it
+ * is created and migrated first, as the service does. `restores`: it is taken as it is, and the command creates its tables.
+ */
+export type DatabaseUse = 'none' | 'reads' | 'writes' | 'restores'
 
 export type Flag = {
   /** The placeholder of the value in the help; a flag without one is a switch. */
@@ -29,6 +36,7 @@ export type Flag = {
 
 /** A command as it was called, with checked flags and positionals. */
 export type Invocation = {
+  readonly database: DatabaseUse
   readonly positionals: readonly string[]
   readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
   readonly isJson: boolean
@@ -43,6 +51,8 @@ export type Io = {
   readonly errors: NodeJS.WriteStream
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
+  /** A second Ctrl-C ends the process at once; it prints this text first. */
+  readonly onSecondSignal?: (describe: () => string) => void
 }
 
 export type Reply = {
@@ -50,7 +60,7 @@ export type Reply = {
   readonly json: Readonly<Record<string, unknown>>
   /** The text for people without `--json`. Undefined when the command has written to stdout itself. */
   readonly text: string | undefined
-  readonly exitCode?: 0 | 1
+  readonly exitCode?: 0 | 1 | 3 | 130
 }
 
 /** The command is valid and was refused: exit code 1. */

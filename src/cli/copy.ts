@@ -1,6 +1,6 @@
 /** Exports a copy of all data, and imports it. */
-import { createReadStream, createWriteStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { Writable, type Readable } from 'node:stream'
 import { recordAudit } from '../actions/audit.ts'
 import { openSecrets } from '../actions/secrets/open-secrets.ts'
@@ -13,14 +13,16 @@ import { importBooks } from '../store/copy/import.ts'
 import { CommandRefused, UsageMistake, actorOf, isSet, type Invocation, type Command, type Reply } from './command.ts'
 import { withData, type Data } from './data.ts'
 import { openProgress } from './progress.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 export const copyCommands: readonly Command[] = [
   {
     name: 'export',
+    database: 'reads',
     summary: 'write a consistent copy of all data, while the service runs',
     positionals: ['[file]'],
     details: `Without a file, or with -, the copy goes to stdout. It is gzipped text with checksums and contains all data, password hashes
-included: the file is readable only by you, and an existing file is never overwritten. Secrets in it, such as second factors,
+included: the file is readable only by you, has its name only when it is complete, and overwrites no other. Secrets in it, such as second factors,
 are encrypted with SECRETS_KEY: keep that key too, in another place. For a database above 1 GB use pg_dump instead
 (docs/operations/backup.md).`,
     examples: ['export backup.billfold', 'export | ssh backup "cat > backup.billfold"'],
@@ -38,11 +40,12 @@ are encrypted with SECRETS_KEY: keep that key too, in another place. For a datab
   },
   {
     name: 'import',
+    database: 'restores',
     summary: 'restore a copy into an empty database, and verify it',
     positionals: ['file'],
     flags: { 'accept-faults': { about: 'restore books that were faulty when they were copied' } },
-    details: `Restores everything or nothing. The database must have no data and the same migration and currency, every checksum must be
-right, and the books must be exact. - reads from stdin. The secrets need the SECRETS_KEY of the service that made the copy.`,
+    details: `Restores everything or nothing: a refused copy leaves no table behind. The database must have no data and the same migration
+and currency, every checksum must be right, and the books must be exact. - reads from stdin. The secrets need the SECRETS_KEY of the service that made the copy.`,
     examples: ['import backup.billfold', 'DATA_DIR=./restored npx billfold import backup.billfold'],
     run: async (invocation) =>
       await withData(invocation, (data) => importFrom(invocation, data, invocation.positionals[0]!)),
@@ -88,28 +91,14 @@ async function exportToOutput(invocation: Invocation, data: Data): Promise<Reply
   return { json: {}, text: undefined }
 }
 
-/** Writes under another name until it is complete, so that an interrupted copy is never mistaken for a complete one. */
 async function exportToFile(invocation: Invocation, data: Data, file: string): Promise<Reply> {
-  const draft = `${file}.partial`
-  const target = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandRefused(
-      error.code === 'EEXIST' ? `${file} already exists.` : `${file} cannot be written: ${error.code}.`,
-    )
-  })
-  await target.close()
-  try {
-    const output = createWriteStream(draft, { mode: 0o600, flags: 'w', flush: true })
-    const { head, end } = await exportBooks(data.connection, output, exportOptions(invocation, data))
-    await rename(draft, file)
-    const { contains, secretsKeys } = head
-    return {
-      json: { file, ...end, contains, secretsKeys },
-      text: `${end.rows} rows of ${end.tables} tables are in ${file}.\n${contains} ${keySentence(head)}`,
-    }
-  } catch (error) {
-    await rm(draft, { force: true })
-    await rm(file, { force: true })
-    throw error
+  const { head, end } = await writeWholeFile(file, invocation.io.signal, (output) =>
+    exportBooks(data.connection, output, exportOptions(invocation, data)),
+  )
+  const { contains, secretsKeys } = head
+  return {
+    json: { file, ...end, contains, secretsKeys },
+    text: `${end.rows} rows of ${end.tables} tables are in ${file}.\n${contains} ${keySentence(head)}`,
   }
 }
 
@@ -141,7 +130,13 @@ async function importFrom(invocation: Invocation, { config, connection }: Data, 
   const missingKeys = head.secretsKeys.filter((id) => !known.includes(id))
   const state = verified.faults === 0 ? 'the books are exact' : `the books have ${verified.faults} faults`
   return {
-    json: { createdAt: head.createdAt, ...end, isExact: verified.faults === 0, verified, missingKeys },
+    json: {
+      createdAt: head.createdAt,
+      ...end,
+      isExact: verified.faults === 0,
+      verified: { ...verified, balanceMinor: String(verified.balanceMinor) },
+      missingKeys,
+    },
     text: `${end.rows} rows of ${end.tables} tables, copied ${head.createdAt}, are restored; ${state}.${missingSentence(missingKeys)}`,
   }
 }

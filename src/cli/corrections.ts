@@ -24,6 +24,7 @@ const idExample = '01900000-0000-7000-8000-000000000000'
 export const correctionCommands: readonly Command[] = [
   {
     name: 'wallet correct',
+    database: 'writes',
     summary: 'correct a wallet by hand: a debit or a credit against an account of your choice',
     positionals: ['wallet'],
     flags: {
@@ -52,6 +53,7 @@ balance below zero.`,
   },
   {
     name: 'correction list',
+    database: 'reads',
     summary: 'list corrections and their state, newest first',
     flags: {
       state: { value: 'STATE', about: `one of ${correctionStates.join(', ')}` },
@@ -79,6 +81,7 @@ balance below zero.`,
   },
   {
     name: 'correction approve',
+    database: 'writes',
     summary: 'approve a correction that an operator asked for',
     positionals: ['id'],
     examples: [`correction approve ${idExample}`],
@@ -87,6 +90,7 @@ balance below zero.`,
   },
   {
     name: 'correction decline',
+    database: 'writes',
     summary: 'decline a correction that an operator asked for',
     positionals: ['id'],
     flags: { reason: { value: 'TEXT', about: 'the reason, for the audit log', isRequired: true } },
@@ -98,6 +102,7 @@ balance below zero.`,
   },
   {
     name: 'correction withdraw',
+    database: 'writes',
     summary: 'withdraw a correction that was asked for on the command line',
     positionals: ['id'],
     examples: [`correction withdraw ${idExample}`],

@@ -1,24 +1,35 @@
-/** Opens the database of the service for a command, and prepares it as the service does. */
+/** Opens the database of the service for a command, in the way that the command declares. */
 import { closeService, openService, type Service } from '../actions/service.ts'
 import { parseConfig, type Config } from '../config.ts'
 import { openLog } from '../platform/log.ts'
 import { openMetrics } from '../platform/metrics.ts'
 import { openDatabase, type Connection } from '../store/connection/database.ts'
-import { prepareDatabase } from '../store/prepare.ts'
-import type { Invocation } from './command.ts'
+import { openAsIs, openForReading, prepareDatabase, type Prepared } from '../store/prepare.ts'
+import type { DatabaseUse, Invocation } from './command.ts'
 
-export type Data = { readonly config: Config; readonly connection: Connection; readonly applied: readonly string[] }
+export type Data = {
+  readonly config: Config
+  readonly connection: Connection
+  /** The migrations that were applied for this command. */
+  readonly applied: readonly string[]
+}
 
 /** Stops an embedded server that this command started, also after Ctrl-C. */
-export async function withData<T>({ io }: Invocation, work: (data: Data) => Promise<T>): Promise<T> {
+export async function withData<T>({ io, database }: Invocation, work: (data: Data) => Promise<T>): Promise<T> {
   const config = parseConfig(io.environment)
-  const prepared = await prepareDatabase(config, () => {})
+  const prepared = await openIn(config, database)
   try {
     const { connection, applied } = prepared
     return await unlessAborted(io.signal, work({ config, connection, applied }))
   } finally {
     await prepared.release()
   }
+}
+
+async function openIn(config: Config, use: DatabaseUse): Promise<Prepared> {
+  if (use === 'reads') return { ...(await openForReading(config)), applied: [] }
+  if (use === 'restores') return { ...(await openAsIs(config)), applied: [] }
+  return await prepareDatabase(config, () => {})
 }
 
 export async function withService<T>(invocation: Invocation, work: (service: Service) => Promise<T>): Promise<T> {

@@ -7,6 +7,7 @@ import { withData } from './data.ts'
 export const distributeCommands: readonly Command[] = [
   {
     name: 'distribute',
+    database: 'writes',
     summary: 'distribute the ledger over the nodes of a Citus cluster; once, before it is large',
     flags: {
       'shards-per-node': { value: 'N', about: 'shards on each node (default: 1)' },

@@ -9,6 +9,7 @@ import { withService } from './data.ts'
 export const doctorCommands: readonly Command[] = [
   {
     name: 'doctor',
+    database: 'reads',
     summary: 'find what is wrong with this deployment, or why a page cannot embed the widget, and how to fix it',
     positionals: ['[page-url]'],
     flags: {

@@ -6,6 +6,7 @@ import { withService } from './data.ts'
 export const keysCommands: readonly Command[] = [
   {
     name: 'keys rotate',
+    database: 'writes',
     summary: 'encrypt every secret in the database with the first key of SECRETS_KEY',
     flags: { 'drop-lost': { about: 'remove secrets whose key is lost; their operators set up a new second factor' } },
     details: `Put a new key before the old one, SECRETS_KEY=new,old, and restart every process with it. Then run this command, and remove

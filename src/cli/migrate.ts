@@ -7,6 +7,7 @@ import { withData } from './data.ts'
 export const migrateCommands: readonly Command[] = [
   {
     name: 'migrate',
+    database: 'writes',
     summary: 'apply all pending migrations to the database; npm start does so too',
     details: 'Several processes may run it at once. It refuses a database that is newer than this program.',
     examples: ['migrate', 'migrate --json'],

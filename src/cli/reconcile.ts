@@ -21,6 +21,7 @@ const maxShown = 1_000
 export const reconcileCommands: readonly Command[] = [
   {
     name: 'reconcile',
+    database: 'writes',
     summary: 'compare the card processor’s account with the ledger; exit code 1 if a payment differs',
     flags: {
       day: {
@@ -58,6 +59,7 @@ payment that differs: charges, refunds and disputes that only one side has, or t
   },
   {
     name: 'reconcile settle',
+    database: 'writes',
     summary: 'resolve a difference by hand, after you have checked it and accept it',
     positionals: ['payment', 'kind'],
     flags: {

@@ -15,7 +15,7 @@ export async function runCommandLine(args: readonly string[], commands: readonly
     if ('version' in found) return await print({ json: { version }, text: version }, isJson, io)
     const { positionals, values } = parseInvocation(found.command, found.rest)
     if (values['help'] === true) return await write(io.output, describeOne(found.command))
-    const reply = await found.command.run({ positionals, values, isJson, io })
+    const reply = await found.command.run({ database: found.command.database, positionals, values, isJson, io })
     return await print(reply, isJson, io)
   } catch (error) {
     return await reportProblem(error, about, isJson, io)

@@ -9,6 +9,7 @@ const maxUsers = 10_000_000
 export const seedCommands: readonly Command[] = [
   {
     name: 'seed',
+    database: 'writes',
     summary: 'create many funded users linked to an app, within seconds; not in production',
     flags: {
       users: { value: 'N', about: 'how many', isRequired: true },

@@ -16,6 +16,7 @@ const shownSettlements = 100
 export const settlementCommands: readonly Command[] = [
   {
     name: 'app settlements',
+    database: 'reads',
     summary: 'show what is owed to an app, and its newest 100 settlements',
     positionals: ['clientId'],
     examples: [`app settlements ${clientIdExample}`],
@@ -44,6 +45,7 @@ export const settlementCommands: readonly Command[] = [
   },
   {
     name: 'app settle',
+    database: 'writes',
     summary: 'mark what is owed to an app, up to a closed day, as paid out',
     positionals: ['clientId'],
     flags: {
@@ -65,6 +67,7 @@ export const settlementCommands: readonly Command[] = [
   },
   {
     name: 'app unsettle',
+    database: 'writes',
     summary: 'reverse the newest settlement with a separate entry',
     positionals: ['clientId'],
     flags: { reason: { value: 'TEXT', about: 'the reason', isRequired: true } },

@@ -9,6 +9,7 @@ import { formatFields } from './table.ts'
 export const userCommands: readonly Command[] = [
   {
     name: 'user create',
+    database: 'writes',
     summary: 'create a user with a wallet; with --link also a serviceUserId for an app',
     flags: {
       email: { value: 'EMAIL', about: 'the email to sign in with', isRequired: true },

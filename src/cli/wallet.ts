@@ -16,6 +16,7 @@ const reason = { value: 'TEXT', about: 'the reason, for the audit log', isRequir
 export const walletCommands: readonly Command[] = [
   {
     name: 'wallet show',
+    database: 'reads',
     summary: 'show the balance, state, links and newest transactions',
     positionals: ['wallet'],
     flags: { limit: { value: 'N', about: 'how many transactions, 0 to 1000 (default: 10)' } },
@@ -25,6 +26,7 @@ export const walletCommands: readonly Command[] = [
   },
   {
     name: 'wallet receipt',
+    database: 'reads',
     summary: 'show the transaction of a receipt code',
     positionals: ['code'],
     flags: {},
@@ -35,6 +37,7 @@ export const walletCommands: readonly Command[] = [
   },
   {
     name: 'wallet freeze',
+    database: 'writes',
     summary: 'freeze a wallet: no debits and no new top-ups; credits still post',
     positionals: ['wallet'],
     flags: { reason },
@@ -49,6 +52,7 @@ export const walletCommands: readonly Command[] = [
   },
   {
     name: 'wallet unfreeze',
+    database: 'writes',
     summary: 'unfreeze a wallet; a wallet below zero unfreezes when its debt is repaid',
     positionals: ['wallet'],
     flags: { reason },
@@ -63,6 +67,7 @@ export const walletCommands: readonly Command[] = [
   },
   {
     name: 'wallet credit',
+    database: 'writes',
     summary: 'grant a bonus: money from the service itself',
     positionals: ['wallet'],
     flags: {

@@ -1,13 +1,25 @@
 import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { negotiateLanguage } from '../web/accept-language.ts'
-import { laterViews } from '../widget/later-views.ts'
+import { endings } from '../widget/client/endings.ts'
+import { outcomes } from '../widget/client/topup/topup-outcomes.ts'
+import { topupViews, walletViews } from '../widget/later-views.ts'
 import { languageName } from './language-name.ts'
 import { languages } from './languages.ts'
-import { directionOf, fill, type Words } from './words.ts'
+import { directionOf, fill, fillCount, type Words } from './words.ts'
 
 const english = languages.get('en')!
-const files = ['account', 'activity', 'mail', 'paper', 'prove', 'topup', 'wallet'] as const satisfies (keyof Words)[]
+const files = [
+  'account',
+  'activity',
+  'ended',
+  'mail',
+  'paper',
+  'pay',
+  'prove',
+  'topup',
+  'wallet',
+] as const satisfies (keyof Words)[]
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort()
 
 test('the list of languages is the list of folders', () => {
@@ -35,10 +47,55 @@ for (const [code, language] of languages) {
     expect(directionOf(code)).toBe(locale.getTextInfo().direction)
   })
 
+  test(`${code} has every plural form of a text with a count, and no other`, () => {
+    const rules = new Intl.PluralRules(code)
+    const needed = [...new Set(Array.from({ length: 200 }, (_, count) => rules.select(count)))].sort()
+    const counted = files.flatMap((file) =>
+      Object.entries(english[file]).flatMap(([key, text]) =>
+        text.startsWith('one: ') ? [(language[file] as Readonly<Record<string, string>>)[key]!] : [],
+      ),
+    )
+    expect(counted.length).toBeGreaterThanOrEqual(1)
+    for (const text of counted) {
+      const forms = text.split(' | ').map((form) => /^(\w+): /.exec(form)?.[1] ?? 'other')
+      expect(forms.sort()).toEqual(needed)
+      for (let count = 0; count < 200; count++) expect(fillCount(text, count, code)).not.toMatch(/[|{}]|^\w+: /)
+    }
+  })
+
+  test(`${code} puts no count before a noun without plural forms`, () => {
+    for (const file of files)
+      for (const [key, text] of Object.entries(language[file]))
+        expect([key, /\{count\} \p{L}/u.test(text) && !/^\w+: /.test(text) && code !== 'ja']).toEqual([key, false])
+  })
+
   test(`${code} names a button as the button is labelled`, () => {
-    const { wallet, account, topup } = language
+    const { wallet, account, topup, ended } = language
     expect(topup.topupExpiredText).toContain(wallet.addMoney)
     expect(account.passwordForgotten).toContain(wallet.forgot)
+    expect(ended.everywhereText).toContain(account.signOutAll)
+  })
+
+  test(`${code} has a separate title and sentence for each reason why the wallet is closed`, () => {
+    const { wallet, ended, topup } = language
+    const closed = [
+      ...Object.values(endings).map(({ title, text }) => [ended[title], ended[text]]),
+      [wallet.expiredTitle, wallet.expiredText],
+      [wallet.noNetworkTitle, wallet.noNetworkText],
+      [wallet.failedTitle, wallet.failedText],
+      [wallet.frozenTitle, wallet.frozenText],
+      [wallet.debtTitle, wallet.debtText],
+      [topup.topupNoneTitle, topup.topupNoneText],
+    ].flat()
+    expect(closed.length - new Set(closed).size).toBe(0)
+  })
+
+  test(`${code} has a separate title and sentence for each outcome of a top-up`, () => {
+    const words: Readonly<Record<string, string>> = { ...language.wallet, ...language.pay }
+    const texts = Object.values(outcomes).flatMap(({ title, text }) => [words[title]!, words[text]!])
+    expect(texts.length - new Set(texts).size).toBe(0)
+    const failed = Object.keys(language.wallet).filter((key) => /^failed(?!Title|Text|Entry)/.test(key))
+    expect(new Set(failed.map((key) => words[key])).size).toBe(5)
   })
 
   if (code === 'en') continue
@@ -59,7 +116,7 @@ test('languages are listed by their own names, Latin script first', () => {
 
 test('no view that loads on demand has a key of the first view, nor has the top-up page', () => {
   const first = new Set(Object.keys(english.wallet))
-  for (const view of [...laterViews, 'topup'] as const)
+  for (const view of [...walletViews, ...topupViews, 'topup'] as const)
     expect(Object.keys(english[view]).filter((key) => first.has(key))).toEqual([])
 })
 
@@ -85,4 +142,18 @@ test('a value that could reorder its sentence is isolated', () => {
   expect(fill('{app}!', { app: 'Shop' }, 'ar')).toBe('\u2068Shop\u2069!')
   expect(fill('{app}!', { app: 'متجر' }, 'en')).toBe('\u2068متجر\u2069!')
   expect(fill('{app}!', { app: 'Shop' }, 'en')).toBe('Shop!')
+})
+
+test.each([
+  ['en', 0, 'Showing 0 entries.'],
+  ['en', 1, 'Showing 1 entry.'],
+  ['en', 1234, 'Showing 1,234 entries.'],
+  ['de', 1, '1 Eintrag wird angezeigt.'],
+  ['fr', 0, '0 opération affichée.'],
+  ['fr', 1_000_000, '1\u202f000\u202f000 opérations affichées.'],
+  ['he', 2, 'מוצגים שני רישומים.'],
+  ['ar', 2, 'حركتان معروضتان.'],
+  ['ja', 1, '1 件の履歴を表示しています。'],
+])('in %s a count of %p reads %p', (code, count, text) => {
+  expect(fillCount(languages.get(code)!.activity.shown, count, code)).toBe(text)
 })

@@ -5,7 +5,17 @@ import { directionOf, type Words } from './words.ts'
 
 export type Language = Words & { readonly code: string; readonly dir: 'ltr' | 'rtl' }
 
-const files = ['wallet', 'topup', 'account', 'activity', 'prove', 'paper', 'mail'] as const satisfies (keyof Words)[]
+const files = [
+  'wallet',
+  'topup',
+  'pay',
+  'account',
+  'activity',
+  'prove',
+  'ended',
+  'paper',
+  'mail',
+] as const satisfies (keyof Words)[]
 
 async function readLanguage(code: string): Promise<Language> {
   const read = async (file: keyof Words) => {

@@ -1,8 +1,10 @@
 /** The texts of one language, and how they are filled in. The pages' scripts bundle this file: it imports types alone. */
 import type { words as account } from './en/account.ts'
 import type { words as activity } from './en/activity.ts'
+import type { words as ended } from './en/ended.ts'
 import type { words as mail } from './en/mail.ts'
 import type { words as paper } from './en/paper.ts'
+import type { words as pay } from './en/pay.ts'
 import type { words as prove } from './en/prove.ts'
 import type { words as topup } from './en/topup.ts'
 import type { words as wallet } from './en/wallet.ts'
@@ -13,15 +15,18 @@ type Translated<English> = Readonly<Record<keyof English, string>>
 export type Words = {
   readonly wallet: Translated<typeof wallet>
   readonly topup: Translated<typeof topup>
+  readonly pay: Translated<typeof pay>
   readonly account: Translated<typeof account>
   readonly activity: Translated<typeof activity>
   readonly paper: Translated<typeof paper>
   readonly prove: Translated<typeof prove>
+  readonly ended: Translated<typeof ended>
   readonly mail: Translated<typeof mail>
 }
 
 export type WordKey = keyof Words['wallet']
 export type TopupKey = WordKey | keyof Words['topup']
+export type PayKey = WordKey | keyof Words['pay']
 
 /**
  * Replaces each name in braces with its value, isolated so that the value's writing direction does not reorder the sentence.
@@ -32,6 +37,17 @@ export function fill(text: string, values: Readonly<Record<string, string>>, lan
     const value = values[name]
     return value === undefined ? braces : isolate(value, lang)
   })
+}
+
+/**
+ * Fills in a count, in the plural form of the language: `one: {count} entry | other: {count} entries`. A language with one form has the
+ * text alone.
+ */
+export function fillCount(text: string, count: number, lang: string): string {
+  const category = new Intl.PluralRules(lang).select(count)
+  const forms = text.split(' | ')
+  const form = [category, 'other'].map((name) => forms.find((each) => each.startsWith(`${name}: `))).find(Boolean)
+  return fill(form?.replace(/^\w+: /, '') ?? text, { count: new Intl.NumberFormat(lang).format(count) }, lang)
 }
 
 export function directionOf(lang: string): 'ltr' | 'rtl' {

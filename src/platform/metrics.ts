@@ -25,12 +25,16 @@ export type Metrics = {
   /** A client secret came from a browser; `isReal`: it is a secret of the app, and has leaked. */
   readonly browserCall: (isReal: boolean) => void
   readonly signIn: (who: 'user' | 'operator', result: SignInTry) => void
+  /** With OIDC_ONLY, an admin signed in with a password. */
+  readonly emergencySignIn: () => void
   /** A top-up reached a state. */
   readonly topup: (state: TopupState) => void
   readonly dispute: (state: DisputeState) => void
   /** A call to the card processor. */
   readonly processor: (result: ProcessorResult) => void
-  readonly job: (name: string, isDone: boolean) => void
+  readonly job: (name: string, result: JobResult) => void
+  /** Creates the series of these jobs and of the refusals of these routes at 0. */
+  readonly expect: (known: { readonly jobs?: readonly string[]; readonly routes?: readonly string[] }) => void
   /** What a run of a piece of work came to. */
   readonly work: (kind: WorkKind, result: WorkResult) => void
   readonly watch: (sources: Sources) => void
@@ -50,7 +54,11 @@ const processorResults = ['answered', 'away'] as const
 type ProcessorResult = (typeof processorResults)[number]
 const topupStates = ['created', 'processing', 'succeeded', 'failed', 'cancelled'] as const
 const lanes = ['fast', 'careful'] as const
+const faultStatuses = ['500', '502', '503', '504']
+const refusedStatuses = ['401', '403', '429']
 const workResults = ['done', 'again', 'failed', 'given-up'] as const
+const jobResults = ['done', 'failed', 'stopped'] as const
+type JobResult = (typeof jobResults)[number]
 export type WorkResult = (typeof workResults)[number]
 
 /** Further apps are counted together: thousands of labels cost more than they are worth. */
@@ -87,6 +95,9 @@ export function openMetrics(): Metrics {
     labelNames: ['route', 'status'],
     registers: [registry],
   })
+  const faulty = counter(registry, 'billfold_http_faults_total', 'status', faultStatuses, [
+    'Requests that ended in a fault of the service, by status.',
+  ])
   const mails = counter(registry, 'billfold_mails_total', 'result', mailResults, [
     'Attempts to send a mail: sent, refused, away (will be retried), or unsure (the connection was lost).',
   ])
@@ -111,10 +122,16 @@ export function openMetrics(): Metrics {
     registers: [registry],
   })
   for (const who of ['user', 'operator']) for (const result of signInTries) signIns.inc({ who, result }, 0)
+  const emergencies = new Counter({
+    name: 'billfold_emergency_sign_ins_total',
+    help: 'Sign-ins of admins with a password while OIDC_ONLY is set.',
+    registers: [registry],
+  })
   const jobs = new Counter({
     name: 'billfold_job_runs_total',
-    help: 'Runs of background jobs: done or failed.',
-    labelNames: ['job', 'result'],
+    help: 'Runs of background jobs: done, failed, or stopped (the last run of a process that met a newer schema).',
+    // Not `job`: Prometheus gives that label to every series of a target.
+    labelNames: ['name', 'result'],
     registers: [registry],
   })
   const works = new Counter({
@@ -143,6 +160,7 @@ export function openMetrics(): Metrics {
       let series = byRoute.get(key)
       if (!series) byRoute.set(key, (series = requests({ route, method, status: String(status) })))
       series.observe(ms / 1000)
+      if (status >= 500) faulty.inc({ status: String(status) })
     },
     refused: (route, status) => refusals.inc({ route, status: String(status) }),
     batch: (lane, size, ms, waitedMs) => {
@@ -154,11 +172,16 @@ export function openMetrics(): Metrics {
     writerFault: (lane) => faults.inc({ lane }),
     browserCall: (isReal) => browserCalls.inc({ secret: isReal ? 'real' : 'made-up' }),
     signIn: (who, result) => signIns.inc({ who, result }),
+    emergencySignIn: () => emergencies.inc(),
     topup: (state) => topups.inc({ state }),
     dispute: (state) => state !== 'none' && disputes.inc({ state }),
     processor: (result) => processorCalls.inc({ result }),
     work: (kind, result) => works.inc({ kind, result }),
-    job: (job, isDone) => jobs.inc({ job, result: isDone ? 'done' : 'failed' }),
+    job: (name, result) => jobs.inc({ name, result }),
+    expect: ({ jobs: names = [], routes = [] }) => {
+      for (const name of names) for (const result of jobResults) jobs.inc({ name, result }, 0)
+      for (const route of routes) for (const status of refusedStatuses) refusals.inc({ route, status }, 0)
+    },
     posted: (app, direction, result) => {
       if (result.kind === 'outcome') {
         const { outcome, replay } = result

@@ -36,6 +36,7 @@ export const ending: Readonly<Record<string, Ending>> = {
   limits: { key: 'key', end: 'ends_at', keepMs: 0 },
   operator_sessions: { key: 'id', end: 'ends_at', keepMs: 0 },
   operator_invites: { key: 'token_hash', end: 'expires_at', keepMs: 0 },
+  oidc_starts: { key: 'state_hash', end: 'expires_at', keepMs: 0 },
   // The overview shows the last day.
   minutes: { key: '(minute, process)', end: 'minute', keepMs: 2 * dayMs },
   // The page of an app shows the last week, and when each answer last occurred.
@@ -58,6 +59,7 @@ export const staying: Readonly<Record<string, string>> = {
   settlements: 'what was paid out to an app is never removed, and the database refuses to',
   app_links: 'one row for each app',
   operator_forms: 'the id of an order binds its content for ever; made by people',
+  operator_identities: 'one for each operator at most',
   corrections: 'made by people, and entries of the ledger lead to them',
   wallets: 'one for each user; of a deleted user it keeps the books whole',
   users: 'one for each person; a deleted one has no name left, but entries that lead to it',

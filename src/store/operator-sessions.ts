@@ -58,6 +58,16 @@ export async function findLiveOperatorSession(
   return { session: { id, stage, createdAt, seenAt, endsAt, address, browser }, operator, unseenMs }
 }
 
+/** The active operator of a full session that has not ended. */
+export async function findSessionOperator(db: Queryable, id: string): Promise<Operator | undefined> {
+  const { rows } = await db.query<Operator>(
+    `select ${operatorColumns('o')} from operator_sessions s join operators o on o.id = s.operator_id
+     where s.id = $1 and s.stage = 'full' and s.ends_at > now() and o.is_active`,
+    [id],
+  )
+  return maybe(rows)
+}
+
 export async function updateOperatorSessionSeen(db: Queryable, id: string): Promise<void> {
   await db.query('update operator_sessions set seen_at = now() where id = $1 and seen_at < now()', [id])
 }

@@ -10,7 +10,8 @@ export type Operator = {
   readonly email: string
   readonly name: string
   readonly role: Role
-  readonly passwordHash: string
+  /** Null for an operator who signs in only with the company's account. */
+  readonly passwordHash: string | null
   /** Sealed; null until the operator has confirmed it with a first code. */
   readonly totpSealed: string | null
   /** The time step of the last accepted code. */
@@ -80,7 +81,7 @@ export async function updateOperatorSuspended(db: Queryable, id: string): Promis
   await db.query('update operators set is_active = false, suspended_at = now() where id = $1', [id])
 }
 
-export async function updateOperatorPassword(db: Queryable, id: string, passwordHash: string): Promise<void> {
+export async function updateOperatorPassword(db: Queryable, id: string, passwordHash: string | null): Promise<void> {
   await db.query('update operators set password_hash = $2 where id = $1', [id, passwordHash])
 }
 

@@ -5,6 +5,9 @@ import { maybe, one } from './connection/rows.ts'
 export type TopupState = 'created' | 'processing' | 'succeeded' | 'failed' | 'cancelled'
 type TopupProblem = 'mismatch' | 'credit-refused'
 
+/** Why an attempt to pay took no money. `unconfirmed`: the bank asked the payer to confirm, and got no answer. */
+export type TopupFailure = 'declined' | 'authentication' | 'unconfirmed' | 'cancelled' | 'failed'
+
 export type Topup = {
   readonly id: string
   readonly userId: string
@@ -12,6 +15,8 @@ export type Topup = {
   readonly processor: 'stripe' | 'sandbox'
   readonly paymentIntentId: string | null
   readonly amountMinor: bigint
+  /** The processor was asked to change the payment to this amount, and has not answered yet. */
+  readonly nextAmountMinor: bigint | null
   readonly currency: string
   readonly state: TopupState
   readonly creditedMinor: bigint
@@ -23,6 +28,8 @@ export type Topup = {
   readonly declinesReported: number
   readonly declinedAt: Date | null
   readonly problem: TopupProblem | null
+  /** Null before the payer's first attempt, and after a paid one. */
+  readonly failure: TopupFailure | null
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly expiresAt: Date
@@ -34,10 +41,10 @@ export type NewTopup = Pick<
   'id' | 'userId' | 'clientId' | 'processor' | 'amountMinor' | 'currency' | 'createdAt' | 'expiresAt'
 >
 
-const columns = `id, user_id as "userId", client_id as "clientId", processor, payment_intent_id as "paymentIntentId",
-  amount as "amountMinor", currency, state, credited as "creditedMinor", refunded as "refundedMinor",
+export const topupColumns = `id, user_id as "userId", client_id as "clientId", processor, payment_intent_id as "paymentIntentId",
+  amount as "amountMinor", next_amount as "nextAmountMinor", currency, state, credited as "creditedMinor", refunded as "refundedMinor",
   disputed as "disputedMinor", dispute, decline_code as "declineCode", declines_seen as "declinesSeen",
-  declines_told as "declinesReported", declined_at as "declinedAt", problem, created_at as "createdAt",
+  declines_told as "declinesReported", declined_at as "declinedAt", problem, failure, created_at as "createdAt",
   updated_at as "updatedAt", expires_at as "expiresAt", version`
 
 /** False when the user is deleted. `for key share` waits for a deletion in progress and reads the row again after it. */
@@ -66,7 +73,7 @@ export async function findUnresolved(db: Queryable, userId: string): Promise<'to
 /** The user's top-ups that may still be paid, newest first. */
 export async function listOpenTopups(db: Queryable, userId: string, limit: number): Promise<Topup[]> {
   const { rows } = await db.query<Topup>(
-    `select ${columns} from topups where user_id = $1 and state = 'created' order by created_at desc limit $2`,
+    `select ${topupColumns} from topups where user_id = $1 and state = 'created' order by created_at desc limit $2`,
     [userId, limit],
   )
   return rows
@@ -84,12 +91,12 @@ export async function updateTopupPayment(db: Queryable, id: string, paymentInten
 }
 
 export async function findTopup(db: Queryable, id: string): Promise<Topup | undefined> {
-  const { rows } = await db.query<Topup>(`select ${columns} from topups where id = $1`, [id])
+  const { rows } = await db.query<Topup>(`select ${topupColumns} from topups where id = $1`, [id])
   return maybe(rows)
 }
 
 export async function findTopupByPayment(db: Queryable, paymentIntentId: string): Promise<Topup | undefined> {
-  const text = `select ${columns} from topups where payment_intent_id = $1`
+  const text = `select ${topupColumns} from topups where payment_intent_id = $1`
   const { rows } = await db.query<Topup>(text, [paymentIntentId])
   return maybe(rows)
 }
@@ -100,21 +107,17 @@ export async function listTopupsByPayment(
   userId: string,
   paymentIntentIds: readonly string[],
 ): Promise<Topup[]> {
-  const text = `select ${columns} from topups where payment_intent_id = any($1::text[]) and user_id = $2`
+  const text = `select ${topupColumns} from topups where payment_intent_id = any($1::text[]) and user_id = $2`
   return (await db.query<Topup>(text, [paymentIntentIds, userId])).rows
-}
-
-/** Top-ups that the payer considers paid and that the wallet does not have yet. Newest first. */
-export async function listWaitingTopups(db: Queryable, userId: string, limit: number): Promise<Topup[]> {
-  const text = `select ${columns} from topups where user_id = $1 and state = 'processing' and problem is null
-    and created_at > now() - interval '30 days' order by created_at desc limit $2`
-  return (await db.query<Topup>(text, [userId, limit])).rows
 }
 
 /** The fields that an answer of the processor changes. */
 export type TopupChanges = Pick<
   Topup,
   | 'state'
+  | 'amountMinor'
+  | 'nextAmountMinor'
+  | 'failure'
   | 'creditedMinor'
   | 'refundedMinor'
   | 'disputedMinor'
@@ -140,8 +143,9 @@ export async function isTopupVersion(tx: Transaction, { id, version }: Topup): P
 export async function updateTopup(tx: Transaction, { id }: Topup, changes: TopupChanges): Promise<Topup> {
   const { rows } = await tx.query<Topup>(
     `update topups set version = version + 1, state = $2, credited = $3, refunded = $4, disputed = $5, dispute = $6,
-       decline_code = $7, declines_seen = $8, declines_told = $9, declined_at = $10, problem = $11, updated_at = $12
-     where id = $1 returning ${columns}`,
+       decline_code = $7, declines_seen = $8, declines_told = $9, declined_at = $10, problem = $11, updated_at = $12,
+       amount = $13, next_amount = $14, failure = $15
+     where id = $1 returning ${topupColumns}`,
     [
       id,
       changes.state,
@@ -155,9 +159,29 @@ export async function updateTopup(tx: Transaction, { id }: Topup, changes: Topup
       changes.declinedAt,
       changes.problem,
       changes.updatedAt,
+      changes.amountMinor,
+      changes.nextAmountMinor,
+      changes.failure,
     ],
   )
   return one(rows)
+}
+
+/** The caller holds the lock. */
+export async function updateNextAmount(tx: Transaction, { id }: Topup, amountMinor: bigint): Promise<Topup> {
+  const { rows } = await tx.query<Topup>(
+    `update topups set version = version + 1, next_amount = $2 where id = $1 returning ${topupColumns}`,
+    [id, amountMinor],
+  )
+  return one(rows)
+}
+
+/** Records that the payer cancelled a payment, instead of that the bank's confirmation is missing. */
+export async function updateTopupCancelled(db: Queryable, id: string): Promise<void> {
+  await db.query(
+    `update topups set failure = 'cancelled' where id = $1 and state = 'cancelled' and failure = 'unconfirmed'`,
+    [id],
+  )
 }
 
 /** Changes only a row without payment_intent_id: no payer knows of a payment for it, so there is nothing to wait for. */
@@ -253,7 +277,7 @@ export async function listTopups(db: Queryable, filter: TopupFilter, page: Topup
   conditions.push(...pageConditions(page, values))
   const order = page.isOldestFirst ? 'created_at, id' : 'created_at desc, id desc'
   const { rows } = await db.query<Topup>(
-    `select ${columns} from topups where ${conditions.join(' and ') || 'true'} order by ${order} limit $1`,
+    `select ${topupColumns} from topups where ${conditions.join(' and ') || 'true'} order by ${order} limit $1`,
     values,
   )
   return rows
@@ -328,7 +352,7 @@ export async function listTopupsOfAmount(
   { from, until, amountMinor, limit }: { from: Date; until: Date; amountMinor: bigint; limit: number },
 ): Promise<Topup[]> {
   const { rows } = await db.query<Topup>(
-    `select ${columns} from topups where created_at >= $1 and created_at < $2 and amount = $3
+    `select ${topupColumns} from topups where created_at >= $1 and created_at < $2 and amount = $3
      order by created_at desc, id desc limit $4`,
     [from, until, amountMinor, limit],
   )

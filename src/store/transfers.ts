@@ -12,6 +12,9 @@ export type LedgerFilter = {
   readonly referenceId?: string | undefined
   /** Only entries of the service itself. */
   readonly isOwn?: boolean | undefined
+  /** The amount without its sign, both ends included. */
+  readonly minMinor?: bigint | undefined
+  readonly maxMinor?: bigint | undefined
   readonly search?: LedgerSearch | undefined
 }
 
@@ -25,7 +28,46 @@ export type LedgerSearch = {
   readonly ownTypes: readonly string[]
   /** When the text is a receipt's code. */
   readonly keys: KeyRange | undefined
+  /** When the text is an amount; its sign does not count. */
+  readonly amountMinor?: bigint | undefined
 }
+
+/** The entries of wallet $1 from sequence $2 up to, without, $3 that a filter matches; `matchValues` has $4 and the rest. */
+const matchSql = `t.wallet_id = $1 and t.sequence >= $2 and t.sequence < $3
+       and ($4::text is null or (t.amount < 0) = ($4 = 'debit'))
+       and ($5::text is null or t.counter_account = $5)
+       and ($6::text is null or t.reference_type = $6)
+       and ($7::text is null or t.reference_id = $7)
+       and (not $8 or ${isServiceOwnSql('t')})
+       and ($9::bigint is null or abs(t.amount) >= $9)
+       and ($10::bigint is null or abs(t.amount) <= $10)
+       and ($11::text is null or t.description ilike $11 or t.reference_id ilike $11 or t.reference_type ilike $11
+         or t.counter_account = any($12::text[])
+         or (t.reference_type = any($13::text[]) and ${isServiceOwnSql('t')})
+         or t.reference_key between $14::uuid and $15::uuid
+         or abs(t.amount) = $16::bigint)`
+
+function matchValues(filter: LedgerFilter): unknown[] {
+  return [
+    filter.direction ?? null,
+    filter.counterAccount ?? null,
+    filter.referenceType ?? null,
+    filter.referenceId ?? null,
+    filter.isOwn ?? false,
+    filter.minMinor ?? null,
+    filter.maxMinor ?? null,
+    ...searchValues(filter.search),
+  ]
+}
+
+function searchValues(search: LedgerSearch | undefined): unknown[] {
+  if (!search) return [null, null, null, null, null, null]
+  const { text, counterAccounts, ownTypes, keys, amountMinor } = search
+  const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
+  return [pattern, counterAccounts, ownTypes, keys?.from ?? null, keys?.to ?? null, amountMinor ?? null]
+}
+
+type Span = { readonly from: number; readonly below: number }
 
 /**
  * Entries between two sequences, newest first. The span bounds the work: a filter that matches one entry in a million
@@ -34,42 +76,41 @@ export type LedgerSearch = {
 async function listTransfers(
   db: Queryable,
   walletId: string,
-  { from, below, limit }: { from: number; below: number; limit: number },
+  { from, below, limit }: Span & { limit: number },
   filter: LedgerFilter = {},
 ): Promise<Transfer[]> {
   const { rows } = await db.query<Transfer>(
-    `select ${transferColumns} from transfers t
-     where t.wallet_id = $1 and t.sequence >= $2 and t.sequence < $3
-       and ($5::text is null or (t.amount < 0) = ($5 = 'debit'))
-       and ($6::text is null or t.counter_account = $6)
-       and ($7::text is null or t.reference_type = $7)
-       and ($8::text is null or t.reference_id = $8)
-       and ($9::text is null or t.description ilike $9 or t.reference_id ilike $9 or t.reference_type ilike $9
-         or t.counter_account = any($10::text[])
-         or (t.reference_type = any($11::text[]) and ${isServiceOwnSql('t')})
-         or t.reference_key between $12::uuid and $13::uuid)
-       and (not $14 or ${isServiceOwnSql('t')})
-     order by t.sequence desc limit $4`,
-    [
-      walletId,
-      from,
-      below,
-      limit,
-      filter.direction ?? null,
-      filter.counterAccount ?? null,
-      filter.referenceType ?? null,
-      filter.referenceId ?? null,
-      ...searchValues(filter.search),
-      filter.isOwn ?? false,
-    ],
+    `select ${transferColumns} from transfers t where ${matchSql} order by t.sequence desc limit $17`,
+    [walletId, from, below, ...matchValues(filter), limit],
   )
   return rows
 }
 
-function searchValues(search: LedgerSearch | undefined): unknown[] {
-  if (!search) return [null, null, null, null, null]
-  const pattern = `%${search.text.replace(/[\\%_]/g, '\\$&')}%`
-  return [pattern, search.counterAccounts, search.ownTypes, search.keys?.from ?? null, search.keys?.to ?? null]
+/** What one counter account took and gave. */
+export type MatchSum = {
+  readonly counterAccount: string
+  /** The service made these entries, even if they are on an app's account. */
+  readonly isOwn: boolean
+  readonly count: number
+  readonly inMinor: bigint
+  readonly outMinor: bigint
+}
+
+/** Adds up the matching entries of a span by counter account; the caller keeps the span small. */
+export async function sumMatches(
+  db: Queryable,
+  walletId: string,
+  { from, below }: Span,
+  filter: LedgerFilter,
+): Promise<MatchSum[]> {
+  const { rows } = await db.query<MatchSum>(
+    `select t.counter_account as "counterAccount", ${isServiceOwnSql('t')} as "isOwn", count(*)::int as count,
+       coalesce(sum(t.amount) filter (where t.amount > 0), 0)::bigint as "inMinor",
+       coalesce(-sum(t.amount) filter (where t.amount < 0), 0)::bigint as "outMinor"
+     from transfers t where ${matchSql} group by 1, 2`,
+    [walletId, from, below, ...matchValues(filter)],
+  )
+  return rows
 }
 
 export type LedgerPage = {

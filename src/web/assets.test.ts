@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { openTestService, type TestService } from '../../test/service.ts'
-import { chooseEncoding, scriptUrls, styleUrl } from './assets.ts'
+import { scriptUrls, styleUrl } from './assets.ts'
 
 let opened: TestService
 beforeAll(async () => {
@@ -66,14 +66,4 @@ test.each([
   const { status, headers } = await get(path)
   expect(status).toBe(404)
   expect(headers.get('cache-control')).toBe('no-store')
-})
-
-test.each([
-  ['br, gzip', 'br'],
-  ['gzip;q=0.5, br;q=0', 'gzip'],
-  ['*', 'identity'],
-  ['', 'identity'],
-  ['brotli', 'identity'],
-])('Accept-Encoding %p gets %p', (accepted, encoding) => {
-  expect(chooseEncoding(accepted)).toBe(encoding as 'br')
 })

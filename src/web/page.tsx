@@ -1,9 +1,8 @@
 /** The shell of every page: rendered on the server, escaped by default, with a content security policy that allows only our own scripts. */
 import { randomBytes } from 'node:crypto'
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { ComponentChildren } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { chooseEncoding } from './assets.ts'
+import { chooseEncoding, compressNow } from './compress.ts'
 import { plainHeaders } from './headers.ts'
 import { renderIsolated, showControls } from './isolate.ts'
 
@@ -84,20 +83,30 @@ export function pageResponse(html: string, policy: PagePolicy, status = 200): Re
   return new Response(html, { status, headers: pageHeaders(policy) })
 }
 
-/**
- * Compresses the page. Only for pages without secrets: the compressed size reveals whether a secret matches text that an attacker
- * can put into the page (BREACH).
- */
+/** Only for pages without secrets; `compress` explains why. */
 export function compressedPageResponse(html: string, policy: PagePolicy, acceptEncoding: string): Response {
   const encoding = chooseEncoding(acceptEncoding)
   const headers = { ...pageHeaders(policy), vary: 'accept-encoding' }
   if (encoding === 'identity') return new Response(html, { headers })
-  const bytes = encoding === 'br' ? brotliCompressSync(html, quick) : gzipSync(html)
-  return new Response(new Uint8Array(bytes), { headers: { ...headers, 'content-encoding': encoding } })
+  return new Response(compressNow(html, encoding), { headers: { ...headers, 'content-encoding': encoding } })
 }
 
-/** The best quality takes twenty times as long for a tenth less, and here a user waits. */
-const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+/**
+ * A page that any site may be allowed to frame, because there is nothing in it to click: the browser runs no script in it, submits no
+ * form, opens no window, and gives it no cookie and no storage. It must hold no data and no links.
+ */
+export function inertPageResponse(html: string, frameAncestors: readonly string[], status: number): Response {
+  const policy = [
+    "default-src 'none'",
+    "style-src 'self'",
+    `frame-ancestors ${frameAncestors.join(' ')}`,
+    "form-action 'none'",
+    "base-uri 'none'",
+    'sandbox',
+  ]
+  const headers = { ...pageHeaders({ nonce: '', frameAncestors }), 'content-security-policy': policy.join('; ') }
+  return new Response(html, { status, headers })
+}
 
 /** A page that no origin may frame also sends X-Frame-Options, for old browsers; a page that some may frame must omit it. */
 export function pageHeaders(policy: PagePolicy): Record<string, string> {

@@ -75,12 +75,13 @@ async function sendIndex(publicUrl: string): Promise<Response> {
 /** Answers 304 if the caller has this version. The ETag is weak, because the bytes differ with the compression. */
 function sendBriefly(request: Request, version: string, send: () => Response): Response {
   const etag = `W/"${version}"`
-  const known = (request.headers.get('if-none-match') ?? '').split(',').map((tag) => tag.trim())
-  const isKnown = known.includes(etag) || known.includes('*')
-  const headers = { ...plainHeaders, ...publicHeaders, 'cache-control': cacheBriefly, etag }
+  const known = (request.headers.get('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  const isKnown = known.includes(`"${version}"`) || known.includes('*')
+  const headers = { ...plainHeaders, ...publicHeaders, 'cache-control': cacheBriefly, vary: 'accept-encoding', etag }
   if (isKnown) return new Response(null, { status: 304, headers })
   const response = send()
   response.headers.set('etag', etag)
+  response.headers.set('vary', 'accept-encoding')
   return response
 }
 

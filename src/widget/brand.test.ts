@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { assert, constantFrom, integer, property } from 'fast-check'
-import { accentFor, brandStyle, contrastOf } from './brand.ts'
+import { contrastOf } from '../actions/apps/contrast.ts'
+import { accentFor, brandStyle } from './brand.ts'
 
 const style = readFileSync(new URL('../web/style.css', import.meta.url), 'utf8')
 

@@ -4,8 +4,7 @@
  * The fill itself keeps the chosen colour.
  */
 
-/** Red, green, blue, 0 to 255. */
-type Rgb = readonly [number, number, number]
+import { black, contrast, mix, parseHex, shiftUntil, toHex, white, type Rgb } from '../actions/apps/contrast.ts'
 
 export type Accent = {
   readonly fill: string
@@ -30,9 +29,6 @@ const grounds = {
 } as const
 
 export type Theme = keyof typeof grounds
-
-const white: Rgb = [255, 255, 255]
-const black: Rgb = [0, 0, 0]
 
 export function accentFor(color: string, theme: Theme): Accent {
   const surface = parseHex(grounds[theme].surface)
@@ -83,45 +79,4 @@ export function brandStyle(accentColor: string | null): string {
   } as const satisfies Record<string, keyof Accent>
   const lines = Object.entries(variables).map(([name, key]) => `--${name}:light-dark(${light[key]},${dark[key]})`)
   return `:root{${lines.join(';')}}`
-}
-
-/** Returns the first of fifty steps from one colour to another that `isEnough` accepts, else `to`, which must be acceptable. */
-function shiftUntil(from: Rgb, to: Rgb, isEnough: (color: Rgb) => boolean): Rgb {
-  for (let step = 0; step < 50; step++) {
-    const shade = mix(from, to, step / 50)
-    if (isEnough(shade)) return shade
-  }
-  return to
-}
-
-function mix(a: Rgb, b: Rgb, share: number): Rgb {
-  const blend = (i: 0 | 1 | 2) => Math.round(a[i] + (b[i] - a[i]) * share)
-  return [blend(0), blend(1), blend(2)]
-}
-
-export function contrastOf(a: string, b: string): number {
-  return contrast(parseHex(a), parseHex(b))
-}
-
-function contrast(a: Rgb, b: Rgb): number {
-  const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number]
-  return (light + 0.05) / (dark + 0.05)
-}
-
-/** Relative luminance as WCAG defines it. */
-function luminance(color: Rgb): number {
-  const [r, g, b] = color.map((part) => {
-    const share = part / 255
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-  }) as [number, number, number]
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b
-}
-
-function parseHex(hex: string): Rgb {
-  const part = (at: number) => Number.parseInt(hex.slice(at, at + 2), 16)
-  return [part(1), part(3), part(5)]
-}
-
-function toHex(color: Rgb): string {
-  return `#${color.map((part) => part.toString(16).padStart(2, '0')).join('')}`
 }

@@ -8,8 +8,7 @@ import type { Words } from '../languages/words.ts'
 
 export type Explanation = {
   readonly reason: Unplaced
-  /** Opened directly, outside a frame. */
-  readonly isOutside: boolean
+  readonly isFramed: boolean
   /** The origin of the embedding page, from its Referer; empty if unknown. */
   readonly origin: string
 }
@@ -17,7 +16,8 @@ export type Explanation = {
 /** Cause and fix for the developer of the embedding page. In English, like all texts for developers. */
 const remedies: Record<Unplaced, (origin: string) => string> = {
   'no-app': () =>
-    'The address names no app, and the embedding page sends no Referer, so the app is not known. Add the clientId: /widget/wallet?clientId=app_…',
+    'The address names no app, and the embedding page sends no Referer, so the app is not known. Add the clientId: /widget/wallet?clientId=app_… ' +
+    'Or let the frame send the origin of the page: referrerpolicy="strict-origin".',
   'several-apps': (origin) =>
     `More than one app lists ${origin} as a parent, so the Referer does not identify the app. Add the clientId: /widget/wallet?clientId=app_…`,
   'not-listed': (origin) =>
@@ -57,21 +57,54 @@ export function ServicePage({ service, icon, title, footer, children }: ServiceP
 
 type ExplainProps = { what: Explanation; words: Words['wallet']; service: ServiceData }
 
+/** Opened directly: there is no embedding page whose developer could fix it. */
+export function isOutside({ reason, isFramed }: Explanation): boolean {
+  return reason === 'no-app' && !isFramed
+}
+
+/**
+ * The origins that may frame the explanation. Without an app and a Referer nothing is known about the embedding page, so any page may;
+ * an origin that several apps list may. An origin that no app lists may not.
+ */
+export function explanationParents({ reason, isFramed, origin }: Explanation): readonly string[] {
+  if (!isFramed) return []
+  if (reason === 'no-app') return ['*']
+  return reason === 'several-apps' ? [origin] : []
+}
+
+/** The explanation in a frame: text alone. A foreign page could misuse the service's name, links and pictures. */
+export function FramedExplanation({ what, words }: Omit<ExplainProps, 'service'>) {
+  return (
+    <main class="widget explain">
+      <section class="panel card">
+        <h1>{words.notAllowedTitle}</h1>
+        <p class="muted">{words.whichAppText}</p>
+        <Remedy what={what} />
+      </section>
+    </main>
+  )
+}
+
+function Remedy({ what: { reason, origin } }: { what: Explanation }) {
+  return (
+    <p class="remedy muted" lang="en" dir="ltr">
+      <strong>For developers.</strong> {remedies[reason](origin)} <code>npx billfold doctor</code> checks a page.
+    </p>
+  )
+}
+
 export function ExplainPage({ what, words, service }: ExplainProps) {
-  const { reason, isOutside, origin } = what
-  const isUnnamed = reason === 'no-app' || reason === 'several-apps'
-  const text = isOutside ? words.outsideText : isUnnamed ? words.whichAppText : words.notAllowedText
+  const isUnnamed = what.reason === 'no-app' || what.reason === 'several-apps'
+  const text = isOutside(what) ? words.outsideText : isUnnamed ? words.whichAppText : words.notAllowedText
   return (
     <ServicePage
       service={service}
-      icon={isOutside ? 'window' : 'shield'}
-      title={isOutside ? words.outsideTitle : words.notAllowedTitle}
+      icon={isOutside(what) ? 'window' : 'shield'}
+      title={isOutside(what) ? words.outsideTitle : words.notAllowedTitle}
       footer={<Legal service={service} words={words} />}
     >
       <p class="muted">{text}</p>
-      <p class="remedy muted" lang="en" dir="ltr">
-        <strong>For developers.</strong> {remedies[reason](origin)} <code>npx billfold doctor</code> checks a page.
-      </p>
+      <Remedy what={what} />
     </ServicePage>
   )
 }

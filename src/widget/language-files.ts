@@ -1,22 +1,27 @@
 /** The words of each language as files that the browser caches. */
 import { languages, type Language } from '../languages/languages.ts'
-import { provideAsset, scriptUrls } from '../web/assets.ts'
-import { laterViews } from './later-views.ts'
+import { provideAsset, scriptUrls, styleUrl, type StyleName } from '../web/assets.ts'
+import { topupViews, walletViews, type LaterView } from './later-views.ts'
 import type { PageData } from './page-data.ts'
 
-type Urls = { readonly all: () => Promise<string>; readonly later: ReadonlyMap<string, () => Promise<string>> }
+type Urls = { readonly all: () => Promise<string>; readonly later: Readonly<Record<LaterView, () => Promise<string>>> }
 
 const urlsByCode: ReadonlyMap<string, Urls> = new Map(
   [...languages].map(([code, language]) => [code, provide(language)]),
 )
 
-function provide({ code, dir, wallet, account, activity, prove }: Language): Urls {
-  const laterWords = { account, activity, prove }
+function provide({ code, dir, wallet, account, activity, prove, ended, pay }: Language): Urls {
+  const laterWords = { account, activity, prove, ended }
+  const file = (view: LaterView, words: object) => provideAsset(`${view}.${code}.json`, () => JSON.stringify(words))
   return {
     all: provideAsset(`language.${code}.json`, () => JSON.stringify({ lang: code, dir, words: wallet, laterWords })),
-    later: new Map(
-      laterViews.map((view) => [view, provideAsset(`${view}.${code}.json`, () => JSON.stringify(laterWords[view]))]),
-    ),
+    later: {
+      account: file('account', account),
+      activity: file('activity', activity),
+      prove: file('prove', prove),
+      ended: file('ended', ended),
+      pay: file('pay', pay),
+    },
   }
 }
 
@@ -26,10 +31,14 @@ export async function languageFiles(): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(files))
 }
 
-export async function laterFiles({ code }: Language): Promise<PageData['later']> {
-  const files = laterViews.map(async (view) => {
+const viewsOf = { wallet: walletViews, topup: topupViews }
+const ownStyles: Partial<Record<LaterView, StyleName>> = { activity: 'activity.css', pay: 'pay.css' }
+
+export async function laterFiles(page: PageData['page'], { code }: Language): Promise<PageData['later']> {
+  const files = viewsOf[page].map(async (view) => {
     const script = (await scriptUrls(`${view}.js`)).at(-1)!
-    return [view, { script, words: await urlsByCode.get(code)!.later.get(view)!() }] as const
+    const style = await styleUrl(ownStyles[view] ?? 'later-views.css')
+    return [view, { script, style, words: await urlsByCode.get(code)!.later[view]() }] as const
   })
   return Object.fromEntries(await Promise.all(files))
 }

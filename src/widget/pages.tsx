@@ -8,14 +8,22 @@ import { languages, type Language } from '../languages/languages.ts'
 import { majorNumber, maxBalanceMinor, parseDecimal } from '../ledger/money.ts'
 import { negotiateLanguage } from '../web/accept-language.ts'
 import { scriptUrls, styleUrl } from '../web/assets.ts'
-import { compressedPageResponse, newNonce, pageResponse, renderPage } from '../web/page.tsx'
+import { compressedPageResponse, inertPageResponse, newNonce, pageResponse, renderPage } from '../web/page.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { brandStyle } from './brand.ts'
 import { TopupApp } from './client/topup-app.tsx'
 import { WalletApp } from './client/wallet-app.tsx'
-import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
+import {
+  ExplainPage,
+  FramedExplanation,
+  NoScript,
+  explanationParents,
+  isOutside,
+  type Explanation,
+} from './explain.tsx'
 import { laterFiles, languageFiles } from './language-files.ts'
 import type { PageData } from './page-data.ts'
+import { pageWords } from './page-words.ts'
 import { logoRoute } from './logo.ts'
 import { paperPages } from './papers.tsx'
 import { serviceData } from './service-data.ts'
@@ -45,7 +53,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
   const language = (c.req.query('lang') === undefined && chosen && languages.get(chosen)) || browser
   if (placement.kind === 'unknown') return await explain(service, language, theme, explanationOf(placement.reason, c))
   const asked = { amount: c.req.query('amount'), reason: c.req.query('reason') }
-  const later = page === 'wallet' ? await laterFiles(language) : {}
+  const later = await laterFiles(page, language)
   const others = page === 'wallet' ? await languageFiles() : undefined
   const data = pageData(service, placement, { page, language, browserLang: browser.code, theme, later, others, asked })
   const nonce = newNonce()
@@ -59,7 +67,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
       lang: language.code,
       dir: language.dir,
       theme,
-      styles: [await styleUrl('widget.css')],
+      styles: [await styleUrl('widget.css'), ...(page === 'topup' ? [await styleUrl('topup.css')] : [])],
       scripts: await scriptUrls(`${page}.js`),
       inlineStyle: brandStyle(placement.app.accentColor),
       data,
@@ -105,7 +113,7 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
     dir: language.dir,
     browserLang,
     theme,
-    words: page === 'topup' ? { ...language.wallet, ...language.topup } : language.wallet,
+    words: pageWords(page, language),
     later,
     ...(others && { languages: others }),
     clientId: app.clientId,
@@ -151,13 +159,12 @@ function themeOf(asked: string | undefined): PageData['theme'] {
   return asked === 'light' || asked === 'dark' ? asked : undefined
 }
 
-/** A page in a frame has a developer who can fix the embedding; a page opened directly has none. */
 function explanationOf(reason: Unplaced, c: HonoContext): Explanation {
   const isFramed = ['iframe', 'frame', 'embed', 'object'].includes(c.req.header('sec-fetch-dest') ?? '')
-  return { reason, isOutside: reason === 'no-app' && !isFramed, origin: originOf(c.req.header('referer')) ?? '' }
+  return { reason, isFramed, origin: originOf(c.req.header('referer')) ?? '' }
 }
 
-/** No page may frame the explanation: it is only visible in a window, and a frame shows the browser's own error. */
+/** Where no page may frame the explanation, it is only visible in a window, and a frame shows the browser's own error. */
 async function explain(
   { config }: Service,
   language: Language,
@@ -165,16 +172,14 @@ async function explain(
   what: Explanation,
 ): Promise<Response> {
   const nonce = newNonce()
-  const html = renderPage(
-    {
-      title: `${language.wallet.wallet} · ${config.about.name}`,
-      lang: language.code,
-      dir: language.dir,
-      theme,
-      styles: [await styleUrl('widget.css')],
-      body: <ExplainPage what={what} words={language.wallet} service={serviceData(config.about)} />,
-    },
-    nonce,
-  )
-  return pageResponse(html, { nonce, frameAncestors: [] }, what.isOutside ? 400 : 403)
+  const words = language.wallet
+  const shell = { lang: language.code, dir: language.dir, theme, styles: [await styleUrl('widget.css')] }
+  const parents = explanationParents(what)
+  if (parents.length > 0) {
+    const body = <FramedExplanation what={what} words={words} />
+    return inertPageResponse(renderPage({ ...shell, title: words.wallet, body }, nonce), parents, 403)
+  }
+  const body = <ExplainPage what={what} words={words} service={serviceData(config.about)} />
+  const html = renderPage({ ...shell, title: `${words.wallet} · ${config.about.name}`, body }, nonce)
+  return pageResponse(html, { nonce, frameAncestors: [] }, isOutside(what) ? 400 : 403)
 }

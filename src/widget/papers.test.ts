@@ -162,7 +162,7 @@ describe('a statement', () => {
     await pool.query('update wallets set sequence = $2 where id = $1', [rich.userId, count])
     const page = await read({ kind: 'statement', month: '2024-03' }, rich)
     const shown = plainText(page.text)
-    expect(shown).toContain('This month has 12,000 entries. This page shows the first 5,000.')
+    expect(shown).toContain('Entries this month: 12,000. This page shows the first 5,000.')
     expect(shown).toMatch(/Money in \$18,000\.00 Money out \$6,000\.00/)
     expect(page.text.match(/<tr>/g)).toHaveLength(5_001)
     const file = await readFile('2024-03', rich)

@@ -251,7 +251,7 @@ test('mail is down', async () => {
   })
   await until(async () => ((await metric('billfold_mail_oldest_seconds')) ?? 0) > 1_800)
   await open('/admin')
-  const row = page.getByRole('listitem').filter({ hasText: 'Mails failing for ten minutes' })
+  const row = page.getByRole('listitem').filter({ hasText: 'Emails failing for ten minutes' })
   expect(Number(await row.locator('.badge').innerText())).toBeGreaterThan(0)
   const { count, check } = await doctorOf('mail-down', 'Mail server')
   expect(check).toMatchObject({ state: 'bad' })

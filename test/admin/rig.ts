@@ -53,14 +53,16 @@ export async function startRig(
       return await context.newPage()
     },
     /** Signs in through the pages: password, then the code; the first time it sets up the second factor. */
-    async signIn(page: Page): Promise<void> {
-      await page.goto(`${first.url}/admin`)
+    async signIn(page: Page, url = first.url): Promise<void> {
+      await page.goto(`${url}/admin`)
+      const emergency = page.getByText('Emergency sign-in for admins')
+      if (await emergency.isVisible()) await emergency.click()
       await page.getByLabel('Email').fill(email)
       await page.getByLabel('Password').fill(password)
-      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.getByRole('button', { name: 'Continue', exact: true }).click()
       if (totpSecret !== '') {
         await page.getByLabel('Code').fill(codeOf(totpSecret))
-        await page.getByRole('button', { name: 'Sign in' }).click()
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       } else {
         await page.getByText('Cannot scan it?').click()
         totpSecret = (await page.locator('details code').innerText()).replaceAll(' ', '')

@@ -125,7 +125,7 @@ test('a changed password ends the wallet in another window at once, but not in t
   await frame.fill('#field-password', password)
   await page.keyboard.press('Enter')
   await frame.waitForSelector('[role=status] >> text=Your password has been changed')
-  await away.frame.waitForSelector('text=You are signed out')
+  await away.frame.waitForSelector('text=Your password was changed')
   await frame.click('.round')
   await untilSeen(frame, '.hero-balance .visually-hidden')
   await Promise.all([rig.closePage(page), rig.closePage(away.page)])
@@ -161,7 +161,7 @@ test('a chosen language applies at once, after a reload, and to a later session;
     'rtl',
   ])
   await leaveBy(frame, () => location.reload())
-  await untilSeen(frame, 'html[lang=ar] .hero-balance .visually-hidden')
+  await untilSeen(frame, 'html[lang=ar] [data-part=language]')
   await page.goto(rig.shop)
   const signedOut = await embed(page, walletUrl(rig, { clientId: member.clientId }))
   // The form is there before its script runs: wait for the first message, which the script sends.
@@ -231,16 +231,16 @@ test.each([200, 503])(
 )
 
 test.each([
-  ['sign-out-everywhere', 'signedIn', ['.account-part > .button', '.ask .danger']],
-  ['delete', 'delete', ['.danger']],
+  ['sign-out-everywhere', 'signedIn', ['.account-part > .button', '.ask .danger'], 'You are signed out everywhere'],
+  ['delete', 'delete', ['.danger'], 'Your account was deleted'],
 ])(
   'the shop is notified to forget the link after account/%s, also when the session ends before the answer arrives',
-  async (path, part, buttons) => {
+  async (path, part, buttons, ended) => {
     const member = await newMember()
     const { page, frame } = await openPart(member, part)
     await page.route(`**/api/widget/account/${path}?*`, async (route) => {
       const response = await route.fetch()
-      await frame.waitForSelector('text=You are signed out')
+      await frame.waitForSelector(`text=${ended}`)
       await route.fulfill({ response })
     })
     if (part === 'delete') await frame.fill('#field-password', password)

@@ -10,10 +10,11 @@ export async function payByCard(
   tenant: Tenant,
   amount: number,
   number = '4242424242424242',
+  order: { replaces?: null } = {},
 ): Promise<string> {
   const page = newPage(rig.app.fetch, rig.base)
   const session = await tenant.newSession()
-  const { body } = await page.post(`/api/widget/topup/create-intent?session=${session}`, { amount })
+  const { body } = await page.post(`/api/widget/topup/create-intent?session=${session}`, { amount, ...order })
   const { paymentIntentId, clientSecret } = body as { paymentIntentId: string; clientSecret: string }
   await page.post('/sandbox/confirm', { paymentIntentId, clientSecret, number, expiry: '12/40', cvc: '123' })
   await page.post(`/api/widget/topup/confirm?session=${session}`, { paymentIntentId })

@@ -22,11 +22,11 @@ beforeAll(async () => {
 })
 afterAll(() => rig.stop())
 
-async function openActivity(lang = 'en'): Promise<{ page: Page; frame: Frame }> {
+async function openActivity(lang = 'en', of = tenant): Promise<{ page: Page; frame: Frame }> {
   const page = await rig.openPage()
-  await signInOnDevice(rig, page, tenant)
+  await signInOnDevice(rig, page, of)
   await page.goto(rig.shop)
-  const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop), lang }))
+  const frame = await embed(page, walletUrl(rig, { session: await of.newSession(rig.shop), lang }))
   await frame.click('#all-activity')
   await untilSeen(frame, '.browse .entry')
   return { page, frame }
@@ -103,6 +103,67 @@ test('a statement opens in the reader’s language, from right to left, and come
   expect(lines).toHaveLength(8)
   expect(lines[5]).toMatch(/,-5\.00,102\.50,USD$/)
   await paper.waitForSelector('#file', { state: 'hidden' })
+  await rig.closePage(page)
+})
+
+test('a search for a month and an amount goes through 12,000 entries by itself, adds up exactly, and opens the month', async () => {
+  const rich = await rig.newTenant()
+  const { pool } = rig.service.db.longRunning
+  // One entry each four hours, the last one now; one in a thousand is an atlas.
+  await pool.query(
+    `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account,
+       reference_type, reference_id, description)
+     select $1, n, case when n % 1000 = 1 then -6440 else 1 end, 0, gen_random_uuid(), now() - (12000 - n) * interval '4 hours',
+       'app:' || $2::text, 'ORDER', n::text, case when n % 1000 = 1 then 'Atlas' end
+     from generate_series(1, 12000) n`,
+    [rich.user.userId, rich.clientId],
+  )
+  await pool.query('update wallets set sequence = 12000 where id = $1', [rich.user.userId])
+  const { page, frame } = await openActivity('en', rich)
+  const shows = async (text: string, count: number) => {
+    await frame.fill('[name=search]', text)
+    await until(frame, (count) => document.querySelectorAll('.browse .entry').length === count, count)
+  }
+  const title = () => frame.textContent('#sums-title')
+  const out = () => frame.textContent('#sums-outMinor strong')
+
+  // The entries are in three spans of 5,000, the sums in two of 10,000.
+  await shows('atlas', 12)
+  await until(frame, () => document.querySelector('.sums .progress') === null)
+  expect([await title(), await out()]).toEqual(['Found: 12', '$772.80'])
+  expect(await frame.textContent('.sums [role=status]')).toBe('Found: 12. Money out: $772.80. Money in: $0.00.')
+  await shows('over 64.39', 12)
+  await shows('over 64.40', 0)
+  await frame.waitForSelector('text=All entries were searched. None matches.')
+  await shows('64.40', 12)
+
+  // Stopped, it says so, and goes on when asked.
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  rig.trouble.answer = async ({ pathname, searchParams }) => {
+    if (pathname === '/api/widget/activity' && searchParams.has('before')) await held
+    return undefined
+  }
+  await frame.fill('[name=search]', 'nowhere')
+  await frame.click('.progress >> text=Stop')
+  await frame.waitForSelector('text=Search stopped')
+  expect(await frame.isVisible('text=Nothing found')).toBe(false)
+  rig.trouble.answer = undefined
+  release()
+  await frame.click('.progress >> text=Search older entries')
+  await frame.waitForSelector('text=Nothing found')
+
+  const monthAgo = new Date(Date.now() - 300 * 24 * 3_600_000)
+  const name = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric' }).format(monthAgo)
+  await frame.fill('[name=search]', `in ${name.toLowerCase()}`)
+  await frame.waitForSelector(`.meanings >> text=${name}`)
+  const paper = await windowBy(page, () => frame.click(`text=Statement for ${name}`))
+  expect(await paper.textContent('h1')).toBe(`Statement: ${name}`)
+  const rows = await paper.evaluate(() => document.querySelectorAll('tbody tr').length)
+  expect(await title()).toBe(`Found: ${rows}`)
+
+  // The word itself can be searched.
+  await frame.click('.meanings button')
+  await frame.waitForSelector('text=Nothing found')
   await rig.closePage(page)
 })
 

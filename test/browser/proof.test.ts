@@ -254,6 +254,9 @@ describe('a browser that keeps no cookie', () => {
       const [paper] = await Promise.all([page.context().waitForEvent('page'), frame.click('.account-part .button')])
       await untilSeen(paper, '#file')
       await leaveBy(frame, () => location.reload())
+      // The account stays open behind the prompt; Back shows the wallet.
+      await untilSeen(frame, '.prove #field-password')
+      await frame.click('.round')
       await untilSeen(frame, '.everything')
       await page.context().close()
     },

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { leaveBy } from '../chromium.ts'
-import { frameIn, untilSeen } from '../until.ts'
-import { waitForMessage, startRig, type Rig } from './rig.ts'
-import { reload, renew, waitForBalance, walletUrl, type Tenant } from './shop.ts'
+import { frameIn, until, untilSeen } from '../until.ts'
+import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
+import { reload, renew, signInOnDevice, waitForBalance, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(240_000)
 
@@ -38,6 +38,12 @@ async function awayAndBack(during?: () => Promise<void>): Promise<Frame> {
   await page.goBack()
   return await frameIn(page)
 }
+
+const heading = (frame: Frame, text: string) =>
+  until(frame, (text) => document.querySelector('h1')?.textContent === text, text)
+const isHome = (frame: Frame) => untilSeen(frame, '.hero-balance .visually-hidden')
+/** Traverses the history of the tab, as the phone's gesture does. */
+const traverse = (steps: number) => page.evaluate((steps) => history.go(steps), steps)
 
 describe('Back', () => {
   test.each([
@@ -76,8 +82,8 @@ describe('a reload', () => {
   test('of the top-up window continues with the session, and no address carries the token', async () => {
     const session = await tenant.newSession(rig.shop)
     await page.goto(`${rig.base}/widget/topup?session=${session}`)
-    for (let times = 0; times < 2; times++) {
-      await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    for (let times = 0; times < 3; times++) {
       await page.locator('iframe.card-frame').waitFor()
       expect(page.url()).toBe(`${rig.base}/widget/topup?clientId=${tenant.clientId}`)
       await page.reload()
@@ -120,5 +126,110 @@ describe('a reload', () => {
     await untilSeen(frame, '#field-password')
     await waitForMessage(page, 'SERVICE_AUTH_REQUIRED')
     await page.context().close()
+  })
+})
+
+describe('views are entries of the history', () => {
+  test('Back closes one after the other, Forward opens them again, a reload stays, and then Back leaves the shop', async () => {
+    const customer = await rig.newTenant()
+    for (let i = 1; i <= 12; i++) await customer.client.credit(customer.user.serviceUserId, i)
+    await signInOnDevice(rig, page, customer)
+    await page.goto(`${rig.strangerShop}/`)
+    await page.goto(rig.shop)
+    const frame = await embed(page, walletUrl(rig, { session: await customer.newSession(rig.shop) }))
+    await isHome(frame)
+    await frame.click('button.avatar')
+    await heading(frame, 'Account')
+    await frame.click('[data-part=language]')
+    await heading(frame, 'Language')
+    await traverse(-1)
+    await heading(frame, 'Account')
+    await until(frame, () => document.activeElement?.matches('[data-part=language]'))
+    await traverse(1)
+    await heading(frame, 'Language')
+    await reload(frame)
+    await heading(frame, 'Language')
+    await traverse(-2)
+    await isHome(frame)
+    await until(frame, () => document.activeElement?.id === 'open-account' || document.activeElement === document.body)
+
+    // The button in the page takes the same way as the gesture: it leaves no entry behind.
+    await frame.click('#all-activity')
+    await frame.click('#entry-2')
+    await heading(frame, 'Details')
+    await reload(frame)
+    await heading(frame, 'Details')
+    // After a reload the entry is read first.
+    await until(frame, () => document.querySelector('.detail')?.textContent?.includes('+$2.00'))
+    await traverse(-1)
+    await untilSeen(frame, '#entry-2')
+    await frame.click('.account-head .round')
+    await isHome(frame)
+    await frame.click('#entry-12')
+    await heading(frame, 'Details')
+    await frame.click('.account-head .round')
+    await isHome(frame)
+    await until(frame, () => document.activeElement?.id === 'entry-12')
+
+    await page.goBack()
+    expect(page.url()).toBe(`${rig.strangerShop}/`)
+  })
+
+  test('a renewed session is in every entry that the user returns to, and after a log-out none has one', async () => {
+    const customer = await rig.newTenant()
+    await signInOnDevice(rig, page, customer)
+    const frame = await openPlainPage({ session: await customer.newSession(rig.shop) })
+    await isHome(frame)
+    await frame.click('button.avatar')
+    await heading(frame, 'Account')
+    const newer = await customer.newSession(rig.shop)
+    await renew(rig, page, newer)
+    const isKept = (token: string | null) =>
+      until(frame, (token) => JSON.stringify(history.state).includes(`"session":${token}`), JSON.stringify(token))
+    await isKept(newer)
+    await traverse(-1)
+    await isHome(frame)
+    await isKept(newer)
+    await traverse(1)
+    await heading(frame, 'Account')
+    await frame.click('text=Log out')
+    await untilSeen(frame, '#field-password')
+    await traverse(-1)
+    await isKept(null)
+    await untilSeen(frame, '#field-password')
+    expect(await frame.evaluate(() => history.state as unknown)).toEqual({ session: null })
+  })
+
+  test('a browser that takes no more entries still opens and closes views', async () => {
+    const customer = await rig.newTenant()
+    await signInOnDevice(rig, page, customer)
+    const frame = await openPlainPage({ session: await customer.newSession(rig.shop) })
+    await isHome(frame)
+    await frame.evaluate(() => {
+      // A method that throws, as Safari's do after a hundred changes in half a minute.
+      for (const name of ['pushState', 'replaceState'])
+        Object.defineProperty(history, name, { value: () => structuredClone(window) })
+    })
+    await frame.click('button.avatar')
+    await heading(frame, 'Account')
+    await frame.click('[data-part=language]')
+    await heading(frame, 'Language')
+    await frame.click('.account-head .round')
+    await heading(frame, 'Account')
+    await frame.click('.account-head .round')
+    await isHome(frame)
+  })
+
+  test('after the page around it has added an entry, the button in the frame leaves that entry alone', async () => {
+    const customer = await rig.newTenant()
+    await signInOnDevice(rig, page, customer)
+    const frame = await openPlainPage({ session: await customer.newSession(rig.shop) })
+    await isHome(frame)
+    await frame.click('button.avatar')
+    await heading(frame, 'Account')
+    await page.evaluate(() => history.pushState({ cart: 1 }, ''))
+    await frame.click('.account-head .round')
+    await isHome(frame)
+    expect(await page.evaluate(() => history.state as unknown)).toEqual({ cart: 1 })
   })
 })

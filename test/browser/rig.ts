@@ -57,7 +57,14 @@ const slowMs = Number(process.env['TEST_SLOW_MS'] ?? 0)
 
 export type Rig = Awaited<ReturnType<typeof startRig>>
 
-export async function startRig(environment: Record<string, string> = {}, launch = launchChromium) {
+/** The names of the app and the user that tests meet. */
+const friendly = { appName: 'Fernweh Books', firstName: 'Ada', lastName: 'Lovelace' }
+
+export async function startRig(
+  environment: Record<string, string> = {},
+  launch = launchChromium,
+  names: typeof friendly = friendly,
+) {
   const opened = await openTestService(environment)
   const { service, app, logged } = opened
   /** Set `answer` to answer instead of the service; when it returns undefined the service answers. */
@@ -89,9 +96,9 @@ export async function startRig(environment: Record<string, string> = {}, launch 
 
   /** An app that the shop may embed, with its backend and a user. */
   async function newTenant(changes: Partial<AppSettings> = {}) {
-    const settings = { name: 'Fernweh Books', allowedOrigins: [shop], allowedIframeParents: [shop], ...changes }
+    const settings = { name: names.appName, allowedOrigins: [shop], allowedIframeParents: [shop], ...changes }
     const credentials: Credentials = await newApp(service, settings)
-    const user: TestUser = await newUser(service, credentials)
+    const user: TestUser = await newUser(service, credentials, names)
     const client = newClient(app.fetch, credentials)
     const newSession = async (parentOrigin?: string, { serviceUserId } = user): Promise<string> => {
       const { body } = await client.post('/api/widget/session', { ...credentials, serviceUserId, parentOrigin })
@@ -104,6 +111,7 @@ export async function startRig(environment: Record<string, string> = {}, launch 
     service,
     app,
     logged,
+    names,
     pass: (ms: number) => letPass(service.db.pool, ms),
     trouble,
     base: server.url.origin,

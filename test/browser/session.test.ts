@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { newUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, messagesReceived, startRig, type Rig } from './rig.ts'
-import { openShop, openSignIn, renew, waitForBalance, walletUrl } from './shop.ts'
+import { newMember, openShop, openSignIn, password, renew, waitForBalance, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -28,6 +28,50 @@ async function hasHad(frame: Frame, part: string, count = 1): Promise<void> {
 }
 
 describe('sessions', () => {
+  test('after “Sign out everywhere” another window says so, the app stays connected, and one device is left after a sign-in', async () => {
+    const member = await newMember(rig)
+    await member.client.credit(member.user.serviceUserId, 10)
+    const open = async () => {
+      const { page, frame } = await openShop(rig, member)
+      await waitForBalance(frame, '$10.00')
+      return { page, frame }
+    }
+    const [first, second] = [await open(), await open()]
+    await first.frame.click('button.avatar')
+    await first.frame.click('[data-part=signedIn]')
+    await first.frame.waitForSelector('text=Devices')
+    expect(await first.frame.locator('[aria-label=Devices] > li').count()).toBe(2)
+    await first.frame.click('text=Sign out everywhere')
+    await first.frame.click('.ask .danger')
+
+    await second.frame.waitForSelector('text=You are signed out everywhere')
+    const text = await second.frame.textContent('#root')
+    expect(text).toContain('Apps stay connected and can still take payments on their own.')
+    expect(text).not.toMatch(/no longer|\$/)
+    expect(await messagesReceived(second.page)).toContainEqual({
+      type: 'SERVICE_ERROR',
+      version: 1,
+      code: 'INVALID_SESSION',
+    })
+    expect((await member.client.debit(member.user.serviceUserId, 3)).status).toBe(200)
+
+    await second.frame.click('.panel .button')
+    await second.frame.fill('#field-email', member.email)
+    await second.frame.fill('#field-password', password)
+    await second.frame.click('form .button')
+    await waitForMessage(second.page, 'SERVICE_AUTH_SUCCESS')
+    await renew(rig, second.page, await member.newSession(rig.shop))
+    await waitForBalance(second.frame, '$7.00')
+    await second.frame.click('button.avatar')
+    await second.frame.click('[data-part=signedIn]')
+    await second.frame.waitForSelector('text=Devices')
+    expect(await second.frame.locator('[aria-label=Devices] > li').allTextContents()).toEqual([
+      expect.stringContaining('This device'),
+    ])
+    await rig.closePage(first.page)
+    await rig.closePage(second.page)
+  })
+
   test('45 seconds before a session ends the shop is asked for a new one, which continues without a reload', async () => {
     const tenant = await rig.newTenant()
     await tenant.client.credit(tenant.user.serviceUserId, 10)

@@ -22,7 +22,8 @@ type Named = { readonly email: string; readonly firstName: string; readonly last
 /** A tenant whose user has an email and a password. */
 export async function newMember(rig: Rig, tenant?: Tenant, changes: Partial<Named> = {}) {
   const app = tenant ?? (await rig.newTenant())
-  const named: Named = { email: newEmail(), firstName: 'Ada', lastName: 'Lovelace', ...changes }
+  const { firstName, lastName } = rig.names
+  const named: Named = { email: newEmail(), firstName, lastName, ...changes }
   const { email } = named
   const created = (await createUser(rig.service, operator, { ...named, password, clientId: app.clientId }))!
   const user = { userId: created.userId, serviceUserId: created.serviceUserId! }

@@ -27,7 +27,9 @@ const entries = [
   ['debit', 8.25, 'Gift wrapping'],
   ['credit', 1200, 'Prize: short story of the year'],
   ['debit', 64.4, 'Atlas of Remote Islands'],
-  ['debit', 9.99, 'Order 1045'],
+  ['credit', 999_999_999.99, 'Vorauszahlung Geschwindigkeitsbegrenzung, Reise nach طرابلس الشرق'],
+  ['debit', 999_999_999.98, `Invoice ${'2026-0000-9999-'.repeat(5)}`],
+  ['debit', 9.99, `https://books.example/orders/${'0123456789abcdef'.repeat(6)}`],
 ] as const
 
 export function newStage(rig: Rig, tenant: Tenant) {
@@ -43,6 +45,8 @@ export function newStage(rig: Rig, tenant: Tenant) {
   async function funded(changes: Parameters<Rig['newTenant']>[0] = {}): Promise<Tenant> {
     const made = await rig.newTenant(changes)
     const { clientId, clientSecret, client, user } = made
+    // The longest figure that has room for what the states add.
+    await move(made, 999_000_000_000_000n)
     for (const [direction, amount, description] of entries) {
       await client.post(`/api/server/wallet/${direction}`, {
         clientId,

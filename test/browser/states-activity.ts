@@ -7,6 +7,18 @@ import { atTheBank, payByCard } from './card-payments.ts'
 import type { Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
+const manyApps = [
+  'Kino Kosmos',
+  'Donaudampfschifffahrtsgesellschaftskapitänskajüte Wien',
+  'متجر الكتب والخرائط القديمة في طرابلس الشرق',
+  'Rad & Tat',
+  '書店',
+  'Coffee',
+  'Zoo',
+  'Bäckerei',
+  'Parken',
+]
+
 export const activityStates: StatesOf = (stage) => {
   const { rig, funded, openWallet, answerInstead } = stage
 
@@ -42,6 +54,36 @@ export const activityStates: StatesOf = (stage) => {
     const frame = await open(page, query)
     await frame.click('#all-activity')
     await untilSeen(frame, '.browse .entry')
+    await untilSeen(frame, '.sums li')
+    return frame
+  }
+
+  let many: Promise<Tenant> | undefined
+  /** Nine apps, huge sums, and a name that does not fit into a line. */
+  async function hasMany(): Promise<Tenant> {
+    const tenant = await funded()
+    for (const [n, name] of manyApps.entries()) {
+      const app = await newApp(rig.service, { name, allowedIframeParents: [] })
+      const serviceUserId = await linkUser(rig.service, app, tenant.user.userId)
+      const client = newClient(rig.app.fetch, app)
+      const post = async (direction: 'debit' | 'credit', amount: number) =>
+        await client.post(`/api/server/wallet/${direction}`, {
+          ...app,
+          serviceUserId,
+          amount,
+          referenceType: 'ORDER',
+          referenceId: `${direction} ${n}`,
+        })
+      await post('credit', Math.floor(999_999_999 / (n + 1) ** 4))
+      await post('debit', Math.floor(900_000_000 / (n + 1) ** 4))
+    }
+    return tenant
+  }
+
+  const openMany = async (page: Page): Promise<Frame> => {
+    const frame = await openWallet(page, await (many ??= hasMany()))
+    await frame.click('#all-activity')
+    await untilSeen(frame, '.sums li')
     return frame
   }
 
@@ -68,6 +110,35 @@ export const activityStates: StatesOf = (stage) => {
     'activity-nothing-found': {
       show: async (page) => {
         const frame = await openAll(page)
+        await frame.fill('[name=search]', 'marmalade')
+        await frame.waitForSelector('text=Nothing found')
+        return frame
+      },
+    },
+    'activity-of-a-month': {
+      show: async (page) => {
+        const frame = await openAll(page)
+        await frame.fill('[name=search]', 'this month over 20')
+        await untilSeen(frame, '.meanings .badge')
+        await frame.waitForSelector('text=Found: 16')
+        await until(frame, () => document.querySelectorAll('.browse .entry').length === 16)
+        return frame
+      },
+    },
+    'activity-of-a-month-right-to-left': {
+      show: async (page) => {
+        const frame = await openAll(page, { lang: 'ar' })
+        await frame.fill('[name=search]', 'أكثر من ٢٠')
+        await untilSeen(frame, '.meanings .badge')
+        await until(frame, () => document.getElementById('sums-title')!.textContent.includes('النتائج'))
+        return frame
+      },
+    },
+    'activity-of-many-apps': { show: (page) => openMany(page) },
+    'activity-still-searching': {
+      show: async (page) => {
+        const frame = await openMany(page)
+        answerInstead('/api/widget/activity/sums', () => new Promise(() => undefined))
         await frame.fill('[name=search]', 'marmalade')
         await frame.waitForSelector('text=Nothing found')
         return frame

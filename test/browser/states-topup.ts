@@ -2,8 +2,10 @@
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { newClient } from '../client.ts'
 import { newApp, newUser, openTestService, operator } from '../service.ts'
-import { cards, typeCard } from '../topup/card-form.ts'
+import { newPage } from '../page.ts'
+import { cards, formIn, typeCard } from '../topup/card-form.ts'
 import { untilSeen } from '../until.ts'
+import { payByCard } from './card-payments.ts'
 import type { StatesOf } from './stage.ts'
 
 export const topupStates: StatesOf = (stage) => {
@@ -62,6 +64,85 @@ export const topupStates: StatesOf = (stage) => {
         await page.click('form > .button')
         await typeCard(page, cards.declined)
         await untilSeen(page, '.notice.bad')
+        return page
+      },
+    },
+    'top-up-bank': {
+      show: async (page) => {
+        const { newSession } = await rig.newTenant()
+        await page.goto(topup({ session: await newSession(), amount: '14.98', reason: 'Order 1042' }))
+        await page.click('form > .button')
+        await typeCard(page, cards.challenge)
+        await untilSeen(page, '.notice.info')
+        await page.reload()
+        await untilSeen(page, '.notice.info')
+        await formIn(page).locator('button').first().waitFor()
+        return page
+      },
+    },
+    'top-up-too-many': {
+      show: async (page) => {
+        const { newSession } = await rig.newTenant()
+        const session = await newSession()
+        const own = newPage(rig.app.fetch, rig.base)
+        for (let time = 0; time < 10; time++) {
+          const order = { amount: 5, replaces: null }
+          const { body } = await own.post(`/api/widget/topup/create-intent?session=${session}`, order)
+          const { paymentIntentId, clientSecret } = body
+          const card = { number: cards.challenge, expiry: '12/40', cvc: '123' }
+          await own.post('/sandbox/confirm', { paymentIntentId, clientSecret, ...card })
+        }
+        await page.goto(topup({ session }))
+        await untilSeen(page, '.notice.info')
+        await page.click('.button.quiet')
+        await untilSeen(page, '.presets')
+        await page.click('form > .button')
+        await untilSeen(page, '.panel .button.quiet')
+        return page
+      },
+    },
+    'top-up-replaced': {
+      show: async (page) => {
+        const { newSession } = await rig.newTenant()
+        const session = await newSession()
+        await page.goto(topup({ session }))
+        await page.click('form > .button')
+        await untilSeen(page, '.card-frame')
+        const own = newPage(rig.app.fetch, rig.base)
+        await own.post(`/api/widget/topup/create-intent?session=${session}`, { amount: 5, replaces: null })
+        await typeCard(page, cards.good)
+        await untilSeen(page, '.panel .button')
+        return page
+      },
+    },
+    'top-up-repaid': {
+      show: async (page) => {
+        await page.goto(topup({ session: await (await stage.owing()).newSession() }))
+        await untilSeen(page, '.notice.warn')
+        await page.click('.preset:nth-child(2)')
+        await page.click('form > .button')
+        await typeCard(page, cards.good)
+        await untilSeen(page, '.panel .papers')
+        return page
+      },
+    },
+    'top-up-on-its-way': {
+      show: async (page) => {
+        const slow = await rig.newTenant()
+        await payByCard(rig, slow, 20, cards.slow)
+        await page.goto(topup({ session: await slow.newSession(), amount: '14.98' }))
+        await untilSeen(page, '.notice.info')
+        return page
+      },
+    },
+    'wallet-failed-top-ups': {
+      show: async (page) => {
+        const unlucky = await rig.newTenant()
+        await unlucky.client.credit(unlucky.user.serviceUserId, 12.5)
+        for (const number of [cards.declined, cards.challenge, cards.poor])
+          await payByCard(rig, unlucky, 25, number, { replaces: null })
+        await page.goto(`${rig.base}/widget/wallet?session=${await unlucky.newSession()}`)
+        await untilSeen(page, '.entry.failed')
         return page
       },
     },

@@ -1,9 +1,72 @@
 /** The states in which the page cannot show the wallet. */
+import type { Page } from '@playwright/test'
+import type { SessionEndReason } from '../../sdk/contract.ts'
+import { setAppActive } from '../../src/actions/apps/manage-apps.ts'
+import { transact } from '../../src/store/connection/database.ts'
+import { lockUser, updateUserDeleted } from '../../src/store/people/users.ts'
+import { updateSessionsRevoked, type RevokedFor } from '../../src/store/people/widget-sessions.ts'
 import { leaveBy } from '../chromium.ts'
+import { operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
-import { embed, waitForMessage } from './rig.ts'
-import { accountScript } from './shop.ts'
+import { embed, waitForMessage, type Rig } from './rig.ts'
+import { accountScript, type Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
+
+/** How another window, an operator or the app ends the session of an open wallet. */
+type End = (rig: Rig, tenant: Tenant, session: string) => Promise<unknown>
+
+const postTo = (path: string, body: (tenant: Tenant) => object): End => {
+  return (rig, tenant, session) =>
+    rig.app.fetch(
+      new Request(`${rig.base}/api/widget/${path}?session=${session}`, {
+        method: 'POST',
+        body: JSON.stringify(body(tenant)),
+        headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      }),
+    )
+}
+
+const revokeFor = (reason: RevokedFor): End => {
+  return async ({ service }, { user }) => {
+    await updateSessionsRevoked(service.db.pool, user.userId, reason)
+    service.live.poke(user.userId)
+  }
+}
+
+const ends: Record<SessionEndReason, End> = {
+  'signed-out': postTo('logout', () => ({})),
+  'signed-out-everywhere': revokeFor('signed-out-everywhere'),
+  'password-changed': revokeFor('password-changed'),
+  disconnected: postTo('links/disconnect', ({ clientId }) => ({ clientId })),
+  'app-off': ({ service }, { clientId }) => setAppActive(service, operator, clientId, false),
+  deleted: async ({ service }, { user: { userId } }) => {
+    await transact(service.db, async (tx) => updateUserDeleted(tx, (await lockUser(tx, userId))!))
+    service.live.poke(userId)
+  },
+}
+
+const endedStates: StatesOf = ({ rig, wallet, topup, inShop }) => {
+  const show = async (page: Page, reason: SessionEndReason, url = wallet, ready = '.hero-balance .visually-hidden') => {
+    const tenant = await rig.newTenant()
+    const session = await tenant.newSession()
+    const frame = await inShop(page, url({ session }))
+    await untilSeen(frame, ready)
+    await ends[reason](rig, tenant, session)
+    await untilSeen(frame, '.panel .button')
+    return frame
+  }
+  const reasons = Object.keys(ends) as SessionEndReason[]
+  return {
+    ...Object.fromEntries(
+      reasons.map((reason) => [
+        `ended-${reason}`,
+        // Another session of an app that is switched off opens nothing.
+        { show: (page: Page) => show(page, reason), ...(reason === 'app-off' && { isLast: true as const }) },
+      ]),
+    ),
+    'topup-ended': { show: (page) => show(page, 'signed-out-everywhere', topup, '.topup-head bdi') },
+  }
+}
 
 export const troubleStates: StatesOf = (stage) => {
   const { rig, tenant, wallet, inShop, funded, openWallet, answerInstead } = stage
@@ -32,23 +95,7 @@ export const troubleStates: StatesOf = (stage) => {
         return frame
       },
     },
-    ended: {
-      show: async (page) => {
-        const left = await rig.newTenant()
-        const session = await left.newSession()
-        const frame = await inShop(page, wallet({ session }))
-        await untilSeen(frame, '.hero-balance .visually-hidden')
-        await rig.app.fetch(
-          new Request(`${rig.base}/api/widget/logout?session=${session}`, {
-            method: 'POST',
-            body: '{}',
-            headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
-          }),
-        )
-        await untilSeen(frame, '.panel .button')
-        return frame
-      },
-    },
+    ...endedStates(stage),
     offline: {
       show: async (page) => {
         const frame = await openWallet(page, await funded())

@@ -103,6 +103,30 @@ describe('who may frame the wallet', () => {
   })
 })
 
+test('a page without a Referer, beside several apps, gets a frame that says what is missing, and that nothing can act in', async () => {
+  await rig.newTenant()
+  await rig.newTenant({ allowedIframeParents: [rig.strangerShop] })
+  const page = await openFresh()
+  const calls: string[] = []
+  page.on('request', (request) => calls.push(new URL(request.url()).pathname))
+  await page.goto(`${rig.strangerShop}/plain?${new URLSearchParams({ src: walletUrl({}), referrer: 'no-referrer' })}`)
+  const frame = await frameIn(page)
+  await frame.waitForSelector('text=The wallet cannot be shown here')
+  const shown = await frame.evaluate(() => ({
+    text: document.body.innerText,
+    origin: self.origin,
+    focusable: document.querySelectorAll('a, button, input, select, textarea, iframe, [tabindex]').length,
+    isStyled: getComputedStyle(document.querySelector('.muted')!).color !== getComputedStyle(document.body).color,
+  }))
+  expect(shown.text).toContain('clientId=app_…')
+  expect(shown.text).toContain('referrerpolicy="strict-origin"')
+  // An opaque origin: the frame is a stranger to the service itself, so it has no cookie and no storage of it.
+  expect([shown.origin, shown.focusable, shown.isStyled]).toEqual(['null', 0, true])
+  expect(calls.filter((path) => path.startsWith('/api/'))).toEqual([])
+  expect(await page.evaluate(() => window.received)).toEqual([])
+  await rig.closePage(page)
+})
+
 /** Posts messages to the wallet, from its parent page or from a sibling frame. */
 async function postToWallet(from: Page | Frame, messages: readonly unknown[]): Promise<void> {
   await from.evaluate(

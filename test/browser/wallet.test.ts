@@ -1,6 +1,6 @@
 /** The wallet page inside a shop of another origin: what the user sees, and which messages the shop receives. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Frame } from '@playwright/test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Frame, Page } from '@playwright/test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { postForService } from '../../src/actions/money/post.ts'
 import { hashPassword } from '../../src/actions/people/passwords.ts'
@@ -112,7 +112,7 @@ test('nothing moves when the wallet replaces its placeholders', async () => {
   await rig.closePage(page)
 })
 
-test('the largest possible balance fits on one line of its card, and wallet and account are equally wide', async () => {
+test('the largest possible balance fits on one line of its card, and wallet and account have one width, or one centre where the wallet has two columns', async () => {
   const tenant = await rig.newTenant()
   await postForService(rig.service, {
     walletId: tenant.user.userId,
@@ -123,9 +123,12 @@ test('the largest possible balance fits on one line of its card, and wallet and 
     description: null,
   })
   const { page, frame } = await openShop(rig, tenant)
-  for (const width of [360, 1280]) {
+  const resize = async (width: number) => {
     await page.setViewportSize({ width, height: 800 })
     await until(frame, (width) => innerWidth === width, width)
+  }
+  for (const width of [360, 1280]) {
+    await resize(width)
     const [left = 0, , wide = 0, high = 0] = await boxOf(frame, '.hero-balance .money')
     const [cardLeft = 0, , cardWide = 0] = await boxOf(frame, '.hero')
     expect({ width, isInside: left >= cardLeft && left + wide <= cardLeft + cardWide, isOneLine: high < 80 }).toEqual({
@@ -134,11 +137,17 @@ test('the largest possible balance fits on one line of its card, and wallet and 
       isOneLine: true,
     })
   }
+  const [columnsLeft = 0, , columnsWide = 0] = await boxOf(frame, '.columns')
+  await resize(900)
   const [left, , wide] = await boxOf(frame, '.activity')
   await frame.click('button.avatar')
   await untilSeen(frame, '.account .card')
   const [accountLeft, , accountWide] = await boxOf(frame, '.account')
   expect([accountLeft, accountWide]).toEqual([left, wide])
+  await resize(1280)
+  const [wideLeft = 0, , wideWide = 0] = await boxOf(frame, '.account')
+  expect(wideLeft + wideWide / 2).toBe(columnsLeft + columnsWide / 2)
+  expect(wideWide).toBeLessThan(columnsWide)
   await rig.closePage(page)
 })
 
@@ -181,6 +190,51 @@ test('a wallet that is opened for a purchase shows the missing amount until it i
   // A reload is a new visit: the purchase may have been paid since.
   expect(await frame.evaluate(() => location.search)).not.toContain('amount')
   await rig.closePage(page)
+})
+
+async function openOther(lang: string) {
+  const tenant = await rig.newTenant()
+  const page = await rig.openPage()
+  await page.goto(`${rig.base}/widget/topup?${new URLSearchParams({ session: await tenant.newSession(), lang })}`)
+  await page.click('.preset.other')
+  return page
+}
+
+async function amountOf(page: Page, typed: string): Promise<unknown> {
+  const asked = page.waitForRequest((request) => request.url().includes('/topup/create-intent'))
+  await page.fill('#field-other', typed)
+  await page.click('form > .button')
+  return ((await asked).postDataJSON() as { amount: unknown }).amount
+}
+
+describe('an amount typed on the top-up page', () => {
+  const byHand: Readonly<Record<string, readonly [typed: string, amount: number]>> = {
+    en: ['1,000', 1000],
+    de: ['1.000,50', 1000.5],
+    ar: ['١٬٠٠٠٫٥٠', 1000.5],
+  }
+
+  test.each([...languages.keys()])('follows the separators of the language %s', async (lang) => {
+    const page = await openOther(lang)
+    const shown = await page.locator('.preset .money').first().innerText()
+    const [typed, amount] = byHand[lang] ?? [shown, 10]
+    expect(await amountOf(page, typed)).toBe(amount)
+    await rig.closePage(page)
+  })
+
+  test('is refused in words when it is in another currency or has two meanings, and the field keeps the focus', async () => {
+    const page = await openOther('en')
+    for (const [typed, problem] of [
+      ['20 €', 'This wallet is in US dollars. Enter the amount in US dollars.'],
+      ['1.000', 'This can be read in two ways. For $1,000.00, enter 1000.'],
+    ] as const) {
+      await page.fill('#field-other', typed)
+      await page.click('form > .button')
+      await page.getByText(problem).waitFor()
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe('field-other')
+    }
+    await rig.closePage(page)
+  })
 })
 
 test('the token leaves the address, and nothing is stored or requested from another host', async () => {
@@ -327,9 +381,10 @@ test('the keyboard alone leads from the sign-in to a disputed payment, and back 
   await rig.closePage(page)
 })
 
-test('the button loads older entries, each once, and a new one appears at once', async () => {
+test('the button loads older entries, each once, and new ones appear above them at once', async () => {
   const tenant = await rig.newTenant()
-  for (let i = 1; i <= 35; i++) await tenant.client.credit(tenant.user.serviceUserId, i)
+  const credit = (i: number) => tenant.client.credit(tenant.user.serviceUserId, i)
+  for (let i = 1; i <= 35; i++) await credit(i)
   const { page, frame } = await openShop(rig, tenant)
   await until(frame, () => document.querySelectorAll('.day .entry').length === 10)
   await frame.click('#all-activity')
@@ -340,6 +395,22 @@ test('the button loads older entries, each once, and a new one appears at once',
   expect(await frame.locator('text=Show older').count()).toBe(0)
   const amounts = await frame.locator('.browse .amount').allTextContents()
   expect(amounts).toEqual(Array.from({ length: 35 }, (_, i) => `+$${35 - i}.00`))
+
+  // More than a page arrives at once. The list never gets shorter, which would lose the scroll position and the focus.
+  await frame.evaluate(() => {
+    const seen = [document.querySelectorAll('.browse .entry').length]
+    Object.assign(window, { seen })
+    const note = () => seen.push(document.querySelectorAll('.browse .entry').length)
+    new MutationObserver(note).observe(document.body, { childList: true, subtree: true })
+    document.getElementById('entry-3')!.focus()
+  })
+  await Promise.all(Array.from({ length: 31 }, () => credit(1)))
+  await until(frame, () => document.querySelectorAll('.browse .entry').length === 66)
+  const seen = await frame.evaluate(() => (window as unknown as { seen: number[] }).seen)
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+  expect(await frame.evaluate(() => document.activeElement?.id)).toBe('entry-3')
+  const ids = await frame.locator('.browse .entry-open').evaluateAll((all) => all.map(({ id }) => id))
+  expect(ids).toEqual(Array.from({ length: 66 }, (_, i) => `entry-${66 - i}`))
   await frame.click('[name=direction][value=out]')
   await frame.waitForSelector('text=Nothing found')
   await tenant.client.debit(tenant.user.serviceUserId, 7.5)
@@ -347,14 +418,30 @@ test('the button loads older entries, each once, and a new one appears at once',
   await rig.closePage(page)
 })
 
-test('once the wallet has been idle, a view opens without the network', async () => {
+test('the wallet opens with seven requests; once the user points at it, a view opens without the network', async () => {
   const page = await rig.openPage()
   const tenant = await rig.newTenant()
   await signInOnDevice(rig, page, tenant)
   await page.goto(rig.shop)
+  const paths: string[] = []
+  page.on('request', (request) => {
+    const { origin, pathname } = new URL(request.url())
+    if (origin === rig.base) paths.push(pathname.replace(/\.[0-9a-f]{16}/, ''))
+  })
   const isLoaded = page.waitForResponse(accountScript)
   const areWordsLoaded = page.waitForResponse(/\/assets\/account\.en\./)
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
+  await untilSeen(frame, '.hero-balance .visually-hidden')
+  expect(paths.toSorted()).toEqual([
+    '/api/widget/events',
+    '/api/widget/wallet',
+    '/assets/shared.js',
+    '/assets/shared.js',
+    '/assets/wallet-page.js',
+    '/assets/widget.css',
+    '/widget/wallet',
+  ])
+  await frame.hover('.hero')
   const [script, words] = await Promise.all([isLoaded, areWordsLoaded])
   await words.finished()
   // With every file that it imports.
@@ -399,8 +486,7 @@ test('a page older than the service reloads when one of its views is gone, and i
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
   await frame.click('button.avatar')
   await frame.click('button >> text=Try again')
-  await untilSeen(frame, '.hero-balance .visually-hidden')
-  await frame.click('button.avatar')
+  // The view is an entry of the history, so the reload opens it again.
   await frame.waitForSelector('text=Apps using my wallet')
   expect(loads.page).toBe(2)
   await page.unrouteAll()

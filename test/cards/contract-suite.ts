@@ -51,6 +51,10 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
       return processor.refundPayment({ paymentIntentId, amountMinor, idempotencyKey })
     }
 
+    function change(paymentIntentId: string, amountMinor: bigint, idempotencyKey: string = crypto.randomUUID()) {
+      return processor.changeAmount({ paymentIntentId, amountMinor, currency: 'USD', idempotencyKey })
+    }
+
     describe('paying', () => {
       test('a new payment carries exactly the ordered values and has received nothing', async () => {
         const ordered = order({ amountMinor: 1999n, currency: 'EUR' })
@@ -152,6 +156,31 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
         expect(await retrieve(id)).toMatchObject({ status: 'processing', amountReceivedMinor: 0n })
         await bench.settle(id)
         expect(await retrieve(id)).toMatchObject({ status: 'succeeded', amountReceivedMinor: 2500n })
+      })
+    })
+
+    describe('changing the amount', () => {
+      test('an unpaid payment gets the new amount, also when it is sent twice, and takes that one', async () => {
+        const { id, clientSecret } = await create()
+        for (const _ of [1, 2])
+          expect(await change(id, 4000n, `${id}-4000`)).toMatchObject({ id, clientSecret, amountMinor: 4000n })
+        await bench.pay(id)
+        expect(await retrieve(id)).toMatchObject({ status: 'succeeded', amountReceivedMinor: 4000n })
+      })
+
+      test('a payment that is processing, paid or cancelled keeps its amount', async () => {
+        const [processing, paid, cancelled] = [await create(), await createPaid(), await create()]
+        await bench.process(processing.id)
+        await processor.cancelPayment(cancelled.id)
+        for (const { id } of [processing, paid, cancelled]) {
+          expect(await change(id, 4000n)).toMatchObject({ refused: 'not-changeable' })
+          expect((await retrieve(id)).amountMinor).toBe(2500n)
+        }
+      })
+
+      test('an unknown payment and an amount of zero are refused', async () => {
+        expect(await change('pi_unknown', 4000n)).toMatchObject({ refused: 'payment-unknown' })
+        expect(await change((await create()).id, 0n)).toMatchObject({ refused: 'amount-unsupported' })
       })
     })
 
@@ -305,6 +334,7 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
           () => processor.retrievePayment(id),
           () => refund(id, 100n),
           () => processor.cancelPayment(id),
+          () => change(id, 100n),
           () => processor.listLines({ from: new Date(0), until: new Date(), currency: 'USD', after: undefined }),
         ]
         for (const ask of asked) {

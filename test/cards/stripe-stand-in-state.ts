@@ -19,6 +19,17 @@ export class StripeRefusal extends Error {
   }
 }
 
+function refuseAmount(amount: number, currency: string): void {
+  if (!Number.isSafeInteger(amount))
+    throw new StripeRefusal(400, { code: 'parameter_invalid_integer', message: 'Invalid integer', param: 'amount' })
+  if (currency === 'usd' && amount < 50)
+    throw new StripeRefusal(400, {
+      code: 'amount_too_small',
+      message: 'Amount must be at least $0.50 usd',
+      param: 'amount',
+    })
+}
+
 export class StripeState {
   readonly intents = new Map<string, Intent>()
   readonly charges = new Map<string, Charge>()
@@ -47,16 +58,9 @@ export class StripeState {
   createIntent(params: Record<string, unknown>): Intent {
     const amount = Number(params['amount'])
     const currency = String(params['currency'])
-    if (!Number.isSafeInteger(amount))
-      throw new StripeRefusal(400, { code: 'parameter_invalid_integer', message: 'Invalid integer', param: 'amount' })
     if (currency !== currency.toLowerCase())
       throw new StripeRefusal(400, { message: 'Invalid currency', param: 'currency' })
-    if (currency === 'usd' && amount < 50)
-      throw new StripeRefusal(400, {
-        code: 'amount_too_small',
-        message: 'Amount must be at least $0.50 usd',
-        param: 'amount',
-      })
+    refuseAmount(amount, currency)
     const id = this.#id('pi')
     const intent: Intent = {
       ...structuredClone(fixtures.resources.payment_intent),
@@ -81,6 +85,18 @@ export class StripeState {
       message: `No such payment_intent: '${id}'`,
       param: 'intent',
     })
+  }
+
+  /** Stripe also changes the amount of an intent whose payer has to act. */
+  changeAmount(id: string, amount: number): Intent {
+    const intent = this.intent(id)
+    if (!['requires_payment_method', 'requires_action'].includes(intent.status)) {
+      const message = `This PaymentIntent's amount could not be updated because it has a status of ${intent.status}.`
+      throw new StripeRefusal(400, { code: 'payment_intent_unexpected_state', message })
+    }
+    refuseAmount(amount, intent.currency)
+    Object.assign(intent, { amount })
+    return intent
   }
 
   cancel(id: string): Intent {

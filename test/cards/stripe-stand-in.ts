@@ -71,6 +71,10 @@ export function startStripeStandIn(settings: Settings = {}) {
       allow(params, ['expand'])
       return state.shown(state.intent(id), listOf(params['expand']))
     }
+    if (method === 'POST' && collection === 'payment_intents' && id && !action) {
+      allow(params, ['amount', 'expand'])
+      return state.shown(state.changeAmount(id, Number(params['amount'])), listOf(params['expand']))
+    }
     if (method === 'POST' && collection === 'payment_intents' && id && action === 'cancel') {
       allow(params, ['expand'])
       return state.shown(state.cancel(id), listOf(params['expand']))

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { newClient } from '../client.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, newUser, openTestService, type TestService } from '../service.ts'
+import { unpackedProgram } from '../system-package.ts'
 import { anchorsOf } from './anchors.ts'
 
 setDefaultTimeout(180_000)
@@ -17,6 +18,8 @@ type Rule = {
   readonly labels: Record<string, string>
   readonly annotations: { readonly summary: string; readonly runbook: string }
 }
+
+const promtool = await unpackedProgram('promtool', 'prometheus')
 
 let opened: TestService
 let process: ServiceProcess
@@ -36,7 +39,11 @@ beforeAll(async () => {
   await newClient(process.send, { ...app, clientSecret: 'bfs_wrong' }, process.url).debit(serviceUserId, 1)
   const parsed = Bun.YAML.parse(await readText('deploy/alerts.yaml')) as { groups: { rules: Rule[] }[] }
   rules = parsed.groups.flatMap((group) => group.rules)
-  const late = [/^billfold_books_round_age_seconds /m, /job="check-books"/, /^billfold_reconciliation_differences /m]
+  const late = [
+    /^billfold_books_round_age_seconds /m,
+    /name="check-books",result="done"} [1-9]/,
+    /^billfold_reconciliation_differences /m,
+  ]
   for (let text = ''; late.some((metric) => !metric.test(text));) {
     await Bun.sleep(100)
     text = await (await fetch(`${process.url}/metrics`)).text()
@@ -83,7 +90,8 @@ function mistakesIn(expr: string): string[] {
   }
   for (const [, list] of expr.matchAll(/\bby \(([^)]*)\)/g))
     for (const label of list!.split(',').map((each) => each.trim()))
-      if (label !== 'le' && ![...known.values()].some((labels) => labels.has(label))) mistakes.push(`no label ${label}`)
+      if (!['le', 'instance'].includes(label) && ![...known.values()].some((labels) => labels.has(label)))
+        mistakes.push(`no label ${label}`)
   return mistakes
 }
 
@@ -102,6 +110,47 @@ test('every alert has a unique name, a severity, a sentence, and a runbook that 
     expect([alert, file, anchors.includes(anchor!)]).toEqual([alert, 'docs/operations/runbooks.md', true])
   }
 })
+
+test('counters that alerts use exist from the start, so that the first failure is an increase', async () => {
+  const fresh = await (await fetch(`${process.url}/metrics`)).text()
+  for (const series of [
+    'billfold_refused_calls_total{route="/api/server/wallet/credit",status="401"}',
+    'billfold_job_runs_total{name="cleanup",result="failed"}',
+    'billfold_http_faults_total{status="500"}',
+    'billfold_http_faults_total{status="503"}',
+    'billfold_browser_calls_total{secret="real"}',
+    'billfold_disputes_total{state="open"}',
+  ])
+    expect(fresh).toContain(`${series} 0\n`)
+})
+
+test('no rule groups by a label that Prometheus gives to the target', () => {
+  for (const { alert, expr } of rules) expect([alert, /\bby \([^)]*\bjob\b/.test(expr)]).toEqual([alert, false])
+})
+
+type RuleTest = { readonly alert_rule_test: { readonly alertname: string; readonly exp_alerts: unknown[] }[] }
+
+test('each alert has a test in which it is quiet and one in which two replicas raise it once', async () => {
+  const { tests } = Bun.YAML.parse(await readText('deploy/alerts-test.yaml')) as { tests: RuleTest[] }
+  const cases = tests.flatMap((each) => each.alert_rule_test)
+  for (const { alert } of rules) {
+    const counts = cases.filter(({ alertname }) => alertname === alert).map((each) => each.exp_alerts.length)
+    expect([alert, counts]).toEqual([alert, [0, 1]])
+  }
+})
+
+test.skipIf(promtool === undefined)(
+  `promtool runs the tests of the alerts${promtool ? '' : ' (it cannot be had here)'}`,
+  async () => {
+    const child = Bun.spawn([promtool!, 'test', 'rules', 'alerts-test.yaml'], {
+      cwd: new URL('deploy/', root).pathname,
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const said = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text())
+    expect([await child.exited, said]).toEqual([0, expect.stringContaining('SUCCESS') as string])
+  },
+)
 
 test('every panel of the dashboard uses existing metrics, and every metric is on it', async () => {
   type Panel = { title: string; type: string; targets?: { expr: string }[] }

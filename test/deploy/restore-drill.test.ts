@@ -81,6 +81,11 @@ describe.skipIf(majors.length === 0)('with a PostgreSQL that brings pg_dump', ()
     await admin.query('create database restored')
     await admin.end()
     const clean = other.url.replace(/postgres$/, 'restored')
+    // A refused import leaves no table behind, which pg_restore would trip over.
+    await writeFile(join(folder, 'damaged.billfold'), 'not a copy')
+    expect(await command(clean, 'import', join(folder, 'damaged.billfold'))).toEqual({
+      error: expect.any(String) as string,
+    })
     await drill('restore-pg_dump', server.url, clean, server.bin(''))
     await Promise.all([server.remove(), other.remove()])
   })

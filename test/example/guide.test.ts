@@ -1,6 +1,6 @@
 /** Follows the guides literally: registers by the command line, installs with npm, runs in Node, and opens the page in Chromium. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from '@playwright/test'
@@ -17,9 +17,19 @@ setDefaultTimeout(240_000)
 
 const root = new URL('../..', import.meta.url).pathname
 const snippets = snippetsOf((await readGuides()).filter(({ name }) => name !== 'plain-http.md'))
-const files = ['wallet.mjs', 'orders.mjs', 'db.mjs', 'shop.mjs', 'page.html', 'handle-errors.mjs', 'verify.mjs']
-/** These snippets run in orders.test.ts and in sdk/served.test.ts. */
-const elsewhere = ['db-postgres.mjs', 'orders.sql', 'app.jsx', 'element.html', 'pin', 'pinned.html']
+const files = [
+  'wallet.mjs',
+  'orders.mjs',
+  'db.mjs',
+  'shop.mjs',
+  'server.mjs',
+  'server-express.mjs',
+  'page.html',
+  'handle-errors.mjs',
+  'verify.mjs',
+]
+/** These snippets run in orders.test.ts, servers.test.ts and sdk/served.test.ts. */
+const elsewhere = ['db-postgres.mjs', 'orders.sql', 'server-hono.mjs', 'app.jsx', 'element.html', 'pin', 'pinned.html']
 
 let opened: TestService
 let service: ServiceProcess
@@ -48,15 +58,8 @@ beforeAll(async () => {
     .replace('app_…', app.clientId)
     .replace('SECRET=…', `SECRET=${app.clientSecret}`)
   await Bun.write(join(project, '.env'), env)
-  shop = Bun.spawn(words('run'), {
-    cwd: project,
-    env: { ...process.env, PORT: port },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'inherit',
-  })
-  process.on('exit', () => shop?.kill())
-  await untilSaid(shop.stdout, 'shop ready on')
+  await symlink(join(root, 'node_modules/express'), join(project, 'node_modules/express'))
+  await startShop(words('run'))
   browser = await launchChromium()
 })
 
@@ -68,6 +71,19 @@ afterAll(async () => {
   await opened?.close()
   await Promise.all([folder, dataDir].map((path) => rm(path, { recursive: true, force: true })))
 })
+
+async function startShop(command: string[]): Promise<void> {
+  const started = Bun.spawn(command, {
+    cwd: project,
+    env: { ...process.env, PORT: new URL(origin).port },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  shop = started
+  process.on('exit', () => started.kill())
+  await untilSaid(started.stdout, 'shop ready on')
+}
 
 /** A command of the guide, split into words like a shell does. */
 const words = (name: string) =>
@@ -259,6 +275,49 @@ test('in the code of the guide “Security” only the link code counts, and it 
     console.log(JSON.stringify([ada, mallory, code]))
   `)
   expect(tried).toEqual([{ name: 'Ada', serviceUserId }, { name: 'Mallory' }, 'INVALID_LINK_CODE'])
+})
+
+/** Bundles the script of a README with the installed SDK, and opens a page of the shop that runs it. */
+async function openScript(name: string, code: string): Promise<void> {
+  const filled = code.replace(/https:\/\/wallet\.example(\.com)?/, service.url).replace('app_…', app.clientId)
+  await Bun.write(join(project, name), filled)
+  const built = await Bun.build({ entrypoints: [join(project, name)], target: 'browser' })
+  const script = await built.outputs[0]!.text()
+  const head = '<!doctype html><meta charset="utf-8"><title>Shop</title>'
+  await Bun.write(join(project, 'page.html'), `${head}<div id="wallet"></div><script type="module">${script}</script>`)
+  await page.goto(origin)
+}
+
+const scriptIn = async (readme: string, language: string) =>
+  [...(await readFile(join(root, readme), 'utf8')).matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))]
+    .map(([, code]) => code!)
+    .find((code) => code.includes('mountWallet'))!
+
+test('the scripts of both READMEs link a wallet under Express, and a refusal of the backend is named', async () => {
+  shop!.kill()
+  await shop!.exited
+  await startShop(['node', '--env-file=.env', 'server-express.mjs'])
+  for (const [readme, language] of [
+    ['README.md', 'js'],
+    ['sdk/README.md', 'ts'],
+  ] as const) {
+    await openScript(`script.${language}`, await scriptIn(readme, language))
+    await wallet().getByRole('button', { name: 'Create account' }).waitFor()
+    await logIn(page, account!)
+    await eventually(balance, '$50.00')
+    await logOut()
+  }
+  // As people write it: fetch sends JSON as text/plain unless it is given the header.
+  const without = (await scriptIn('README.md', 'js')).replace('headers, ', '')
+  const complaints: string[] = []
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+  await openScript('without.js', without)
+  await wallet().getByRole('button', { name: 'Create account' }).waitFor()
+  await fillLogIn(page, account!)
+  const expected =
+    'Wallet: LINK_FAILED: /wallet/link answered 400: {"code":"INVALID_REQUEST"}. If the backend found no body: ' +
+    'it reads JSON only from a request with the header content-type: application/json.'
+  await eventually(() => complaints.includes(expected), true)
 })
 
 async function command(...words: string[]): Promise<string> {

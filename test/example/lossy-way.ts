@@ -3,9 +3,10 @@ import { createServer, type IncomingMessage } from 'node:http'
 
 /**
  * `request`: the request never arrives. `answer`: it is carried out, and the answer is lost. `late`: it arrives long after its sender
- * gave up. `slow`: it is carried out at once, and the answer is held until everything late is delivered.
+ * gave up. `slow`: it is carried out at once, and the answer is held until everything late is delivered. `page`: it is carried out, and
+ * the proxy answers with its own page.
  */
-export type Loss = 'request' | 'answer' | 'late' | 'slow'
+export type Loss = 'request' | 'answer' | 'late' | 'slow' | 'page'
 
 /** The SDK sends one call three times: the first attempt and two retries. */
 const wholeCall = 3
@@ -36,6 +37,11 @@ export async function openLossyWay(send: (request: Request) => Promise<Response>
       const { loss, orderId = '' } = takeLoss(body) ?? {}
       if (loss === 'late') held.push({ orderId, deliver })
       if (loss === 'answer') await (await deliver()).arrayBuffer()
+      if (loss === 'page') {
+        await (await deliver()).arrayBuffer()
+        outgoing.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502 Bad Gateway</h1>')
+        return
+      }
       if (loss && loss !== 'slow') {
         incoming.socket.destroy()
         return

@@ -114,6 +114,27 @@ export const orderCases: readonly OrderCase[] = [
     'paid',
   ],
   [
+    'a payment answered by the page of a proxy leaves the order in question',
+    'rich',
+    losing('page', 'pay'),
+    ['-1'],
+    'paying',
+  ],
+  [
+    'a payment answered by the page of a proxy is found by the next click',
+    'rich',
+    then(losing('page', 'pay'), inTurn('pay')),
+    ['-1'],
+    'paid',
+  ],
+  [
+    'a refund answered by the page of a proxy is found by the next click',
+    'rich',
+    then(losing('page', 'refund', 'pay'), inTurn('refund')),
+    ['-1', '+1'],
+    'refunded',
+  ],
+  [
     'a payment whose answer was lost is found by two clicks at once',
     'rich',
     then(losing('answer', 'pay'), (trial) => atOnce(trial, 'pay', 'pay')),

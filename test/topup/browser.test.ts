@@ -217,7 +217,14 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   await panel.getByRole('button', { name: 'Continue' }).click()
   await panel.getByRole('heading', { name: 'Repay $20.00' }).waitFor()
   await payWith(cards.good, panel)
+  await panel.getByRole('heading', { name: 'Your debt is repaid' }).waitFor()
+  await panel.getByText('$20.00 brought your balance back to zero.').waitFor()
   await panel.getByText('Payments work again.').waitFor()
+  expect(await panel.getByText('is in your wallet').count()).toBe(0)
+  await panel.getByRole('button', { name: 'Back to Fernweh Books' }).waitFor()
+  const paper = panel.context().waitForEvent('page')
+  await panel.getByRole('button', { name: 'Receipt' }).click()
+  await (await paper).getByText('20.00').first().waitFor()
   await wallet.getByRole('button', { name: 'Add money' }).waitFor()
   expect(await balance()).toBe(0)
   await tenant.client.credit(tenant.user.serviceUserId, 5)
@@ -290,12 +297,18 @@ describe('amounts', () => {
     await page.getByText('Enter an amount between').waitFor()
   })
 
-  test('the amount can be changed before paying', async () => {
+  test('the amount can be changed twelve times before paying: it is one payment', async () => {
     await openTopup()
-    await chooseAmount()
-    await formIn(page).getByLabel('Card number').waitFor()
-    await page.getByRole('button', { name: 'Change' }).click()
+    for (let time = 0; time < 12; time++) {
+      await chooseAmount(page, ['$10', '$25', '$50'][time % 3])
+      await formIn(page).getByLabel('Card number').waitFor()
+      await page.getByRole('button', { name: 'Change' }).click()
+    }
     await chooseAmount(page, '$100')
+    const { rowCount } = await rig.service.db.pool.query('select 1 from topups where user_id = $1', [
+      tenant.user.userId,
+    ])
+    expect(rowCount).toBe(1)
     await payWith(cards.good)
     await page.getByText('Your balance is now $100.00').waitFor()
   })
@@ -372,6 +385,40 @@ describe('obstacles', () => {
     expect([await balance(), await mallory.client.balance(mallory.user.serviceUserId)]).toEqual([25, 0])
   })
 
+  test('a payment whose script is slow shows the amount; one that does not load says so, and the next attempt opens it', async () => {
+    const script = /\/assets\/pay\.\w+\.js/
+    const failed = Promise.withResolvers<void>()
+    await page.route(script, async (route) => {
+      await failed.promise
+      await route.abort()
+    })
+    await openTopup()
+    await chooseAmount()
+    await page.getByRole('heading', { name: 'Add $25.00' }).waitFor()
+    await page.getByText('Preparing the payment').waitFor()
+    failed.resolve()
+    await page.getByRole('alert').getByText('Something went wrong').waitFor()
+    await page.getByRole('button', { name: 'Back', exact: true }).click()
+    await chooseAmount()
+    await page.getByRole('button', { name: 'Try again' }).waitFor()
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('No fee').waitFor()
+    await page.locator('.card-frame').waitFor()
+
+    const came = Promise.withResolvers<void>()
+    await page.route(script, async (route) => {
+      await came.promise
+      await route.continue()
+    })
+    await page.reload({ waitUntil: 'commit' })
+    await page.getByRole('heading', { name: 'Checking the payment' }).waitFor()
+    came.resolve()
+    await payWith(cards.good)
+    await page.getByText('Your balance is now $25.00').waitFor()
+    expect(await balance()).toBe(25)
+  })
+
   test('a frozen wallet takes no card', async () => {
     await freezeWallet(rig.service, operator, tenant.user.userId, 'test')
     await openTopup()
@@ -441,18 +488,32 @@ describe('obstacles', () => {
     expect(await balance()).toBe(25)
   })
 
-  test('after too many top-ups the page says how long to wait', async () => {
+  test('after ten attempts to pay the page says that the limit is reached and when to try again, with a way back', async () => {
     const session = await tenant.newSession()
-    const create = () =>
-      fetch(`${rig.base}/api/widget/topup/create-intent?session=${session}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{"amount":5}',
-      })
-    for (let i = 0; i < 10; i++) await create()
+    const post = async (path: string, body: object) =>
+      (await (
+        await fetch(`${rig.base}${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        })
+      ).json()) as Record<string, string>
+    for (let i = 0; i < 10; i++) {
+      const order = { amount: 5, replaces: null }
+      const { paymentIntentId, clientSecret } = await post(`/api/widget/topup/create-intent?session=${session}`, order)
+      const card = { number: cards.challenge, expiry: '12/40', cvc: '123' }
+      await post('/sandbox/confirm', { paymentIntentId, clientSecret, ...card })
+      // Otherwise the page continues with the last one, if the answer about it comes before the click.
+      await post(`/api/widget/topup/cancel?session=${session}`, { paymentIntentId: paymentIntentId! })
+    }
     await page.goto(`${rig.base}/widget/topup?session=${session}&lang=en`)
     await chooseAmount()
-    await page.getByText('Too many attempts').waitFor()
+    await page.getByRole('heading', { name: 'Too many payment attempts' }).waitFor()
+    await page.getByText(/You can try again in (1 hour|\d+ minutes)/).waitFor()
+    expect(await page.getByText('did not go through').count()).toBe(0)
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Start again' }).click()
+    await page.getByRole('button', { name: 'Continue' }).waitFor()
   })
 })
 

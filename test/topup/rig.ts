@@ -11,6 +11,7 @@ import { runDue } from '../../src/work/runner.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { newClient, type Reply, type Send } from '../client.ts'
 import { newPage } from '../page.ts'
+import { oidcEnvironment } from '../oidc-stand-in.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
 import { letPass, topupTables } from '../time.ts'
 import { startStripeStandIn, type StripeStandIn } from '../cards/stripe-stand-in.ts'
@@ -37,7 +38,7 @@ function stripeSettings({ secretKey, webhookSecret, api }: StripeStandIn) {
 
 export async function openBench(environment: Record<string, string> = {}, timeoutMs = 1_600) {
   const standIn = startStripeStandIn()
-  const opened = await openTestService({ ...stripeEnvironment(standIn), ...environment })
+  const opened = await openTestService({ ...stripeEnvironment(standIn), ...oidcEnvironment(), ...environment })
   const { service, app } = opened
   // Like the configured processor, except for its time-outs: short for requests that the fake server leaves unanswered, long for all
   // others, because a busy machine is slow.
@@ -126,6 +127,9 @@ export async function payerOf(send: Send, url: string, credentials: Credentials,
     renew: async () => void (session = await newSession()),
     create: (amount: unknown): Promise<Reply> =>
       page.post(`/api/widget/topup/create-intent?session=${session}`, { amount }),
+    /** Orders a payment as the top-up page does. */
+    order: (amount: number, replaces: unknown = null): Promise<Reply> =>
+      page.post(`/api/widget/topup/create-intent?session=${session}`, { amount, replaces }),
     confirm: (paymentIntentId: unknown, more: object = {}): Promise<Reply> =>
       page.post(`/api/widget/topup/confirm?session=${session}`, { paymentIntentId, ...more }),
     /** Starts a top-up and returns the id of its payment. */

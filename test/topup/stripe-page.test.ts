@@ -20,6 +20,7 @@ const stripeScript = `window.Stripe = (key, options) => ({
     if (card === '') return { error: { type: 'validation_error', message: 'Your card number is incomplete.' } }
     return await window.bank({ id: elements.secret.split('_secret_')[0], card, returnUrl: confirmParams.return_url, redirect })
   },
+  handleNextAction: async ({ clientSecret }) => await window.bank({ id: clientSecret.split('_secret_')[0], card: 'good' }),
 })`
 
 let bench: Bench
@@ -57,6 +58,7 @@ beforeEach(async () => {
       return { error: { type: 'invalid_request_error', code: 'payment_intent_unexpected_state' } }
     if (card === 'good') bench.standIn.state.pay(id)
     if (card === 'poor') bench.standIn.state.decline(id, 'insufficient_funds')
+    if (card === 'challenge') bench.standIn.state.requireAction(id)
     if (card === 'slow') bench.standIn.state.process(id)
     return card === 'poor' ? { error: { type: 'card_error', message: 'declined' } } : {}
   })
@@ -108,6 +110,18 @@ test('two of Stripe’s forms that are open for one payment take the money once,
     await each.getByRole('heading', { name: 'Money added' }).waitFor()
   }
   expect(await payer.entries()).toEqual(['TOPUP 25'])
+})
+
+test('a bank’s question that the payer left is asked again after a reload, for the same payment', async () => {
+  await open()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await pay('challenge')
+  await page.getByText('Your bank asks you to confirm').waitFor()
+  const asked = bench.standIn.state.intents.size
+  await page.reload()
+  await page.getByRole('button', { name: 'Continue to the bank' }).click()
+  await page.getByRole('heading', { name: 'Money added' }).waitFor()
+  expect([await payer.entries(), bench.standIn.state.intents.size]).toEqual([['TOPUP 25'], asked])
 })
 
 test('a slow Stripe payment ends without a reload', async () => {

@@ -124,7 +124,7 @@ describe('one window', () => {
     const closed = popup.waitForEvent('close')
     // The click closes its own page, and Playwright may report that as a failed click; only the closing counts.
     await popup
-      .getByRole('button', { name: 'Close this window' })
+      .getByRole('button', { name: 'Back to Fernweh Books' })
       .click()
       .catch(() => {})
     await closed

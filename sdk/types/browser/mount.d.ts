@@ -1,3 +1,4 @@
+/** Mounts a wallet in an element of your page: the frame, its sessions and the whole link flow. */
 import type { WidgetMessage } from '../contract/messages.ts';
 import type { TopUpOutcome, TopUpRequest } from './topup.ts';
 import { WalletError } from './wallet-error.ts';
@@ -13,13 +14,16 @@ export type MountOptions = {
     /** Where the service runs, for example `https://wallet.example.com`. */
     baseUrl: string;
     clientId: string;
-    /** Requests a session from your backend. Return null if the user has not linked a wallet. */
+    /**
+     * Requests a session from your backend. Return the session, null if the user has not linked a wallet, or the backend's
+     * `Response` with one of these as JSON: then errors say what it answered.
+     */
     fetchSession: (page: {
         parentOrigin: string;
-    }) => Promise<WalletSession | null>;
+    }) => Promise<WalletSession | Response | null>;
     /**
      * The user signed in. Have your backend verify `linkCode` and store the id on the current user. The SDK awaits the result
-     * before it fetches a session.
+     * before it fetches a session. Return the backend's `Response`: its error status then is a `LINK_FAILED`.
      */
     onLinked: (link: WalletLink) => unknown;
     /** The user wants to sign out or to switch accounts. Have your backend remove the stored id. The SDK awaits the result. */

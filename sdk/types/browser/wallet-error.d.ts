@@ -7,15 +7,18 @@ export type WalletErrorCode =
  | 'TIMED_OUT'
 /** The service does not allow this page to embed the wallet. Add its origin to allowedIframeParents of the client app. */
  | 'NOT_ALLOWED'
-/** `fetchSession` failed or returned no valid session. */
+/** `fetchSession` failed or returned no valid session. The message says what the backend answered. */
  | 'SESSION_FAILED'
-/** `onLinked` or `onUnlinked` failed. */
+/** `onLinked` or `onUnlinked` failed, or the link was not stored. The message says what the backend answered. */
  | 'LINK_FAILED'
 /** The widget reported an error of the service; `serviceCode` holds its code. */
  | 'SERVICE_ERROR';
 export declare class WalletError extends Error {
     readonly code: WalletErrorCode;
     readonly serviceCode: AnyErrorCode | undefined;
+    /** The status and the start of the answer of your backend, if it answered with an error. */
+    readonly status: number | undefined;
+    readonly answer: string | undefined;
     constructor(code: WalletErrorCode, details?: {
         cause?: unknown;
         serviceCode?: AnyErrorCode;

@@ -6,6 +6,9 @@ export declare const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>>;
 /** A newer service may send codes that this version does not know; they pass through as text. */
 export type AnyErrorCode = ErrorCode | (string & {});
 export declare function isErrorCode(value: unknown): value is ErrorCode;
+/** Why a widget session ended before it expired. The app stays linked, except after `disconnected` and `deleted`. */
+export declare const SESSION_END_REASONS: readonly ['signed-out', 'signed-out-everywhere', 'password-changed', 'disconnected', 'app-off', 'deleted'];
+export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
 export type ErrorBody = {
     error: string;
     code: ErrorCode;
@@ -22,8 +25,11 @@ export type ErrorBody = {
     shortfall?: number;
     /** CARD_DECLINED: the processor's reason. */
     declineCode?: string;
-    /** ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when all sign-ins together are too many. */
-    reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute' | 'busy';
+    /**
+     * ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when all sign-ins together are too many.
+     * INVALID_SESSION: why the session ended, if the token was a session.
+     */
+    reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute' | 'busy' | SessionEndReason;
     /** A recorded refusal, replayed because its reference was used again. */
     replayed?: true;
     mismatch?: MismatchField[];

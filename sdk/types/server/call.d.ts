@@ -4,9 +4,9 @@ type Fields = Readonly<Record<string, unknown>>;
 export type Route = {
     method: 'GET' | 'POST';
     path: string;
+    hasReference?: true;
 };
 export declare function call<T extends Json>(settings: Settings, route: Route, request: Fields, isAnswer: (answer: Json) => answer is T, options?: {
     signal?: AbortSignal;
 }): Promise<T>;
-export declare function sleep(ms: number, name: string, signal: AbortSignal | undefined): Promise<void>;
 export {};

@@ -7,7 +7,7 @@ export type BillfoldOptions = {
     clientSecret: string;
     /** The limit of each attempt. Default: 10 000. The service itself answers within 8 000. */
     timeoutMs?: number;
-    /** How often a call is retried after a network error, a timeout, 408, 429 or 503. Default: 2. */
+    /** How often a call is retried after a network error, a timeout, 408, 429 or a 5xx. Default: 2. */
     maxRetries?: number;
     /** Replaces the global `fetch`, for a proxy, a keep-alive agent or a test. It receives requests that contain the secret. */
     fetch?: typeof fetch;

@@ -54,7 +54,7 @@ async function placementOfSession(service: Pick<Service, 'apps'>, session: Sessi
   const parents = app.allowedIframeParents.filter((origin) => parentOrigin === null || origin === parentOrigin)
   const end = endOf(session)
   if (!end) return { kind: 'session', app, parents, session }
-  return { kind: end === 'SESSION_EXPIRED' ? 'expired' : 'signed-out', app, parents }
+  return { kind: end.code === 'SESSION_EXPIRED' ? 'expired' : 'signed-out', app, parents }
 }
 
 async function findApp(service: Pick<Service, 'apps'>, { clientId, referer }: PlacementQuery): Promise<FoundApp> {

@@ -9,6 +9,8 @@ export type DatabaseFacts = {
   readonly server: ServerInfo
   /** Undefined when the role may not read them. */
   readonly migrations: MigrationStatus | undefined
+  /** For a database without our tables: what it has instead. */
+  readonly foreign: string | undefined
   /** Free connections of the server; `refusal` when the service's connections can never fit. */
   readonly connections: { readonly wanted: number; readonly warning?: string | undefined; readonly refusal?: string }
   /** `ok`, or why the database refuses writes. */
@@ -147,8 +149,10 @@ function checkStandby({ server: { standbys, settings } }: DatabaseFacts): Check 
   return { name, state: isWaited ? 'good' : 'warn', text: `Commits wait for ${standbys}.` }
 }
 
-function checkMigrations({ migrations }: DatabaseFacts): Check {
+function checkMigrations({ migrations, foreign }: DatabaseFacts): Check {
   const name = 'Migrations'
+  if (foreign !== undefined)
+    return { name, state: 'bad', text: foreign, fix: 'The first start creates the tables, or npx billfold migrate.' }
   if (!migrations) return { name, state: 'unknown', text: 'The role may not read which migrations were applied.' }
   const { current, latest, pending, problem } = migrations
   if (problem !== null)

@@ -5,9 +5,9 @@ import { openMetrics } from '../../platform/metrics.ts'
 import { checkConnections } from '../../store/connection/connection-limit.ts'
 import { openDatabase, type Connection, type Database } from '../../store/connection/database.ts'
 import { getDatabaseGauges } from '../../store/database-gauges.ts'
-import { migrationStatus } from '../../store/migrations/migrate.ts'
+import { describeForeign, migrationStatus } from '../../store/migrations/migrate.ts'
 import { examineServers, openClient } from '../../store/connection/servers.ts'
-import { reachDatabase } from '../../store/prepare.ts'
+import { DatabaseRefused, reachExisting } from '../../store/prepare.ts'
 import { readServerInfo } from '../../store/connection/server-info.ts'
 import { asUnreachable } from '../../store/connection/unreachable.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
@@ -15,26 +15,31 @@ import { probeWriting } from '../../store/connection/write-probe.ts'
 import type { Check, CheckState } from '../apps/examine-embedding.ts'
 import { freeBytes } from '../free-bytes.ts'
 import { findUnsafeForProduction } from '../demo.ts'
+import { findNoWayIn } from '../operators/oidc/way-in.ts'
 import { openSecrets } from '../secrets/open-secrets.ts'
 import { findSecretsProblem } from '../secrets/reseal.ts'
 import { closeService, openService } from '../service.ts'
 import { checkServers, examineDatabase } from './examine-database.ts'
 import { examineSettings } from './examine-settings.ts'
 import { examineWork } from './examine-work.ts'
-import { checkMail, checkProcessor, checkPublicUrl } from './examine-outside.ts'
+import { checkMail, checkOidc, checkProcessor, checkPublicUrl } from './examine-outside.ts'
 
 /** Reads only: it changes no table and no setting, and sends no mail. */
 export async function examineDeployment(
   config: Config,
   misspelt: readonly { name: string; meant: string }[],
 ): Promise<Check[]> {
-  const [inside, mail, processor, publicUrl] = await Promise.all([
+  const [inside, mail, processor, publicUrl, oidc] = await Promise.all([
     examineInside(config),
     checkMail(config),
     checkProcessor(config),
     checkPublicUrl(config, openSecrets(config), new Date()),
+    checkOidc(
+      config,
+      openLog('silent', () => {}),
+    ),
   ])
-  return bySeverity([...inside, ...publicUrl, mail, ...processor, ...examineSettings(config, misspelt)])
+  return bySeverity([...inside, ...publicUrl, mail, ...processor, ...oidc, ...examineSettings(config, misspelt)])
 }
 
 const order: readonly CheckState[] = ['bad', 'warn', 'unknown', 'good']
@@ -45,7 +50,11 @@ export function bySeverity(checks: readonly Check[]): Check[] {
 }
 
 async function examineInside(config: Config): Promise<Check[]> {
-  const reached = await reachDatabase(config, () => {})
+  const reached = await reachExisting(config).catch((error: unknown) => {
+    if (error instanceof DatabaseRefused) return error
+    throw error
+  })
+  if (reached instanceof DatabaseRefused) return [{ name: 'Database', state: 'bad', text: reached.message }]
   const { connection } = reached
   try {
     const first = await openClient(connection, { name: 'billfold doctor' })
@@ -76,6 +85,7 @@ async function readDatabase(config: Config, connection: Connection, db: Database
   const checks = examineDatabase({
     server,
     migrations,
+    foreign: migrations?.current === 0 ? await describeForeign(db.pool) : undefined,
     connections: await readConnections(config, db),
     writing: await probeWriting(db).catch((error: unknown) => String(error)),
     gauges,
@@ -101,6 +111,7 @@ async function readWork(
       databaseBytes,
       freeBytes: await freeBytes(config),
       unsafe: await findUnsafeForProduction(service),
+      noWayIn: await findNoWayIn(service),
       secretsProblem: await findSecretsProblem(db.pool, service.secrets).catch((error: unknown) => String(error)),
       isProduction: config.isProduction,
     })

@@ -2,8 +2,10 @@
 import { connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../../cards/stripe/stripe-account.ts'
 import type { Config } from '../../config.ts'
+import type { Log } from '../../platform/log.ts'
 import { version } from '../../platform/version.ts'
 import type { Check } from '../apps/examine-embedding.ts'
+import { openOidcProvider } from '../operators/oidc/provider.ts'
 import { tryMailServer } from '../mails/send-mail.ts'
 import type { Secrets } from '../secrets/open-secrets.ts'
 import { stripeSettings } from '../topups/open-processor.ts'
@@ -31,6 +33,18 @@ export async function checkMail({ mail: { smtpUrl }, isProduction }: Config): Pr
   if (!isOpen) return { name, state: 'good', text: `${hostname} accepts mails.` }
   const text = `${hostname} accepts mails, but smtp:// encrypts only if the server offers it.`
   return { name, state: 'warn', text, fix: 'SMTP_URL=smtps://…:465, or append ?requireTLS=true.' }
+}
+
+/** Empty if operators sign in with passwords alone. */
+export async function checkOidc(config: Config, log: Log): Promise<Check[]> {
+  if (!config.oidc) return []
+  const name = 'Identity provider'
+  const problem = await openOidcProvider(config, config.oidc, log).examine()
+  if (problem === undefined)
+    return [{ name, state: 'good', text: `${config.oidc.issuer} answers, with that very name.` }]
+  return [
+    { name, state: 'bad', text: problem, fix: 'OIDC_ISSUER. docs/operators.md#sign-in-with-the-companys-own-account.' },
+  ]
 }
 
 export async function checkProcessor({ cards, publicUrl }: Config): Promise<Check[]> {
@@ -93,7 +107,10 @@ const forged = '203.0.113.77'
 
 export async function checkPublicUrl(config: Config, secrets: Secrets, now: Date): Promise<Check[]> {
   const { publicUrl, isProduction } = config
-  const headers = { [probeHeader]: await sealProbe(secrets, now), 'x-forwarded-for': forged }
+  // A key that does not exist yet is not created: no service could read the probe.
+  const hasKey = (await secrets.knownKeys()).length > 0
+  const probe = hasKey ? { [probeHeader]: await sealProbe(secrets, now) } : {}
+  const headers = { ...probe, 'x-forwarded-for': forged }
   const name = 'PUBLIC_URL'
   let response: Response
   try {
@@ -101,7 +118,7 @@ export async function checkPublicUrl(config: Config, secrets: Secrets, now: Date
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)
     const state = isProduction ? 'bad' : 'warn'
-    return [{ name, state, text: `${publicUrl} does not answer: ${said}`, fix: publicUrlFix(said) }]
+    return [{ name, state, text: `${publicUrl} does not answer: ${said}`, fix: publicUrlFix(said, publicUrl) }]
   }
   const body = await readJson(response)
   if (response.status !== 200 || body?.['status'] !== 'ok')
@@ -129,10 +146,12 @@ const unseen: Check = {
   fix: 'Run this command with the settings of the service, in its folder or container.',
 }
 
-function publicUrlFix(said: string): string {
+function publicUrlFix(said: string, publicUrl: string): string {
   if (/certificate|self.signed|CERT|altname/i.test(said))
     return 'The certificate: check its name, its chain and its expiry date. Name a private authority in NODE_EXTRA_CA_CERTS.'
-  return 'Check that the service runs, that the name is in the DNS, and that proxy and firewall allow port 443.'
+  const { protocol, port } = new URL(publicUrl)
+  const asked = port || (protocol === 'https:' ? '443' : '80')
+  return `Check that the service runs, that the name is in the DNS, and that proxy and firewall allow port ${asked}.`
 }
 
 type Seen = { readonly version: string; readonly address: string; readonly forwardedFor: readonly string[] }
@@ -191,7 +210,7 @@ async function checkCertificate(publicUrl: string, now: Date): Promise<Check> {
   const endsAt = await certificateEnd(publicUrl).catch(() => undefined)
   if (!endsAt) return { name, state: 'unknown', text: 'Its expiry date could not be read.' }
   const days = Math.floor((endsAt.getTime() - now.getTime()) / dayMs)
-  const text = `It expires in ${days} days, on ${endsAt.toISOString().slice(0, 10)}.`
+  const text = `It expires in ${days === 1 ? '1 day' : `${days} days`}, on ${endsAt.toISOString().slice(0, 10)}.`
   if (days >= 14) return { name, state: 'good', text }
   return {
     name,

@@ -13,6 +13,8 @@ export type WorkFacts = {
   readonly unsafe: readonly string[]
   /** Why secrets cannot be decrypted. */
   readonly secretsProblem: string | undefined
+  /** From `findNoWayIn`. */
+  readonly noWayIn: string | undefined
   readonly isProduction: boolean
 }
 
@@ -26,6 +28,7 @@ export function examineWork(facts: WorkFacts): Check[] {
       state: facts.isProduction ? 'bad' : 'warn',
       text,
     })),
+    ...(facts.noWayIn === undefined ? [] : [{ name: 'Admin area', state: 'bad', text: facts.noWayIn } as const]),
     checkDisk(facts),
     ...(gauges ? [checkTopups(gauges), checkMails(gauges), checkQueue(gauges)] : []),
   ]

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { words as english } from '../../languages/en/mail.ts'
 import { languages } from '../../languages/languages.ts'
-import { contrastOf } from '../../widget/brand.ts'
+import { contrastOf } from '../apps/contrast.ts'
 import {
   notifications,
   reader,
@@ -66,6 +66,24 @@ describe.each([...languages.keys()])('%s', (lang) => {
     for (const key of ['firstElse', 'stopBack', 'stopBadText'] as const) expect(words[key]).toContain(shown.account)
     expect(words.firstElse).toContain(account.apps)
     expect(words.debtNext).toContain(shown.repay)
+  })
+
+  test('the mail about a card payment that repays a debt says so, and only the rest is in the wallet', () => {
+    const letters = sampleLetters(lang)
+    const { pay, mail } = languages.get(lang)!
+    const titles = [pay.repaidTitle, pay.repaidPartTitle, pay.repaidMoreTitle]
+    expect(['repaid', 'repaid-part', 'repaid-more'].map((name) => letters[name]!.title)).toEqual(titles)
+    const plain = (name: string) => JSON.stringify(letters[name]).replace(/[\u2068\u2069]/g, '')
+    const money = (amount: number) =>
+      new Intl.NumberFormat(lang, { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }).format(
+        amount,
+      )
+    const inWallet = mail.topupTitle.replace('{amount}', money(50))
+    for (const name of ['repaid', 'repaid-part', 'repaid-more']) expect(plain(name)).not.toContain(inWallet)
+    expect(plain('topup')).toContain(inWallet)
+    // 50 into a wallet at −20.
+    expect(plain('repaid-more')).toContain(JSON.stringify(money(20)).slice(1, -1))
+    expect(plain('repaid-more')).toContain(JSON.stringify(money(30)).slice(1, -1))
   })
 
   test('a receipt has the amount, the balance and the receipt code in the number format of the language', () => {

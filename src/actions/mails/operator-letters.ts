@@ -9,7 +9,16 @@ import { newId } from '../tokens.ts'
 import type { Letter } from './letter.ts'
 import { safeText, timeText } from './write-letters.ts'
 
-export type NoticeKind = 'reset' | 'renewed' | 'role' | 'removed' | 'suspended' | 'restored'
+export type NoticeKind =
+  | 'reset'
+  | 'renewed'
+  | 'role'
+  | 'removed'
+  | 'suspended'
+  | 'restored'
+  | 'connected'
+  | 'disconnected'
+  | 'emergency-sign-in'
 
 /** The stored form. It has ids instead of names and no token: the link of a mail is made when the mail is sent. */
 export type OperatorMail =
@@ -137,6 +146,26 @@ function contentOf(letter: OperatorLetter, service: string): Content {
         subject: `You have access to the admin area of ${service} again`,
         text: `You can sign in again, as ${letter.roleName}.`,
         after: [ask],
+      }
+    case 'connected':
+      return {
+        subject: `A company account is connected with your access at ${service}`,
+        text: 'You can sign in with it from now on. It replaces an account that was connected before.',
+        after: [ask],
+        isUrgent: true,
+      }
+    case 'disconnected':
+      return {
+        subject: `A company account is no longer connected with your access at ${service}`,
+        text: 'You sign in with your password and second factor from now on.',
+        after: [ask],
+      }
+    case 'emergency-sign-in':
+      return {
+        subject: `An admin signed in with a password at ${service}`,
+        text: `The admin area of ${service} is set to the company account alone. A password is for the time when its provider is away.`,
+        after: [ask],
+        isUrgent: true,
       }
     case 'change-waiting':
       break

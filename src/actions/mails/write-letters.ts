@@ -111,6 +111,33 @@ export type Notification =
     }
   | { readonly kind: 'sign-in'; readonly at: string; readonly browser: string | null }
 
+type Repaid = {
+  readonly words: 'repaid' | 'repaidPart' | 'repaidMore'
+  readonly repaidMinor: bigint
+  readonly restMinor: bigint
+}
+
+/** A card payment into a wallet below zero repays the debt first; undefined if there was none. */
+function repaidOf({ amountMinor, balanceMinor }: Moved): Repaid | undefined {
+  const [amount, balance] = [BigInt(amountMinor), BigInt(balanceMinor)]
+  const debtMinor = amount - balance
+  if (debtMinor <= 0n) return undefined
+  if (balance < 0n) return { words: 'repaidPart', repaidMinor: amount, restMinor: -balance }
+  return { words: balance === 0n ? 'repaid' : 'repaidMore', repaidMinor: debtMinor, restMinor: balance }
+}
+
+/** The texts of the top-up page, so that mail and page say the same. */
+function repaidLetter(
+  { pay, code }: Language,
+  letter: Letter,
+  { words, repaidMinor, restMinor }: Repaid,
+  money: (minor: bigint) => string,
+): Letter {
+  const title = fill(pay[`${words}Title`], {}, code)
+  const values = { repaid: money(repaidMinor), rest: money(restMinor) }
+  return { ...letter, subject: title, title, lines: [...letter.lines, fill(pay[`${words}Text`], values, code)] }
+}
+
 const kindWords = { receipts: 'receiptsKind', payments: 'paymentsKind', 'sign-ins': 'signInsKind' } as const
 
 export type Reader = { readonly firstName: string; readonly nameOf: (clientId: string) => string }
@@ -150,15 +177,17 @@ export function writeNotification({ language, config }: Writer, notification: No
     case 'returned': {
       const amount = { amount: money(notification.amountMinor) }
       const balanceMinor = BigInt(notification.balanceMinor)
-      const isOwing = balanceMinor < 0n && (notification.kind === 'refund' || notification.kind === 'dispute')
+      const repaid = notification.kind === 'topup' ? repaidOf(notification) : undefined
+      const isOwing = balanceMinor < 0n && notification.kind !== 'returned'
       const disputed = notification.kind === 'dispute' ? [text('disputeNext')] : []
+      const written = letter(
+        `${notification.kind}Title`,
+        amount,
+        text(`${notification.kind}Text`),
+        ...(isOwing && !repaid ? [text('debtText')] : []),
+      )
       return {
-        ...letter(
-          `${notification.kind}Title`,
-          amount,
-          text(`${notification.kind}Text`),
-          ...(isOwing ? [text('debtText')] : []),
-        ),
+        ...(repaid ? repaidLetter(language, written, repaid, money) : written),
         details: [
           // The debt comes first, because it is what the user has to act on.
           ...(isOwing ? [[text('owed'), money(-balanceMinor)] as const] : []),

@@ -5,9 +5,17 @@ import type { App } from '../../store/apps.ts'
 import { listAppsOfUser } from '../../store/links.ts'
 import { isServiceOwn } from '../../store/outcomes.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
-import { listTopupsByPayment, listWaitingTopups, type Topup } from '../../store/topups.ts'
-import { findLedgerPage, listTransfersUpwards, type LedgerFilter } from '../../store/transfers.ts'
+import { listTopupsByPayment, type Topup } from '../../store/topups.ts'
+import { listFailedTopups, listOpenPayments, listWaitingTopups } from '../../store/user-topups.ts'
+import {
+  findFirstSequenceAt,
+  findLedgerPage,
+  listTransfersUpwards,
+  sumMatches,
+  type LedgerFilter,
+} from '../../store/transfers.ts'
 import { findWalletWithTransfers, pageSpan, type Transfer, type WalletRow } from '../../store/wallets.ts'
+import { proofOf } from '../people/proofs.ts'
 import type { Service } from '../service.ts'
 
 /** An entry, with the app that made it; without an app if the service made it. */
@@ -22,6 +30,10 @@ export type WidgetWallet = {
   readonly wallet: WalletRow
   readonly entries: readonly ActivityEntry[]
   readonly waiting: readonly Topup[]
+  /** Payments in this app that may still be paid. */
+  readonly open: readonly Topup[]
+  /** Top-ups of the last week that took no money. */
+  readonly failed: readonly Topup[]
   readonly appName: string
 }
 
@@ -33,7 +45,11 @@ export async function readWidgetWallet(service: Service, session: Session): Prom
   const { wallet, transfers } = (await findWalletWithTransfers(pool, session.userId, { limit: 10 }))!
   const entries = await describeTransfers(service, session.userId, transfers)
   const waiting = await listWaitingTopups(pool, session.userId, maxWaiting)
-  return { wallet, entries, waiting, appName: (await service.apps.find(session.clientId))!.name }
+  const open = await listOpenPayments(pool, session, maxWaiting)
+  // A session without the person learns nothing about payments in other apps.
+  const clientId = proofOf(session) === 'session' ? session.clientId : null
+  const failed = await listFailedTopups(pool, { userId: session.userId, clientId }, maxWaiting)
+  return { wallet, entries, waiting, open, failed, appName: (await service.apps.find(session.clientId))!.name }
 }
 
 export type ActivityFilter = {
@@ -44,12 +60,23 @@ export type ActivityFilter = {
   readonly search: string | undefined
   /** Types of the service's own entries whose name in the reader's language matches the search text. */
   readonly ownTypes: readonly string[]
+  /** The amount that the search text is, if it is one. */
+  readonly amountMinor: bigint | undefined
+  /** The amount without its sign, both ends included. */
+  readonly minMinor: bigint | undefined
+  readonly maxMinor: bigint | undefined
+  /** Entries from this instant on. */
+  readonly from: Date | undefined
+  /** Entries before this instant. */
+  readonly until: Date | undefined
 }
 
 export type ActivityPage = {
   readonly entries: readonly ActivityEntry[]
   /** Where the next page begins. A page ends at its search limit even if it is not full. */
   readonly nextBefore: number | null
+  /** How many entries of the time range are left for the next pages. */
+  readonly left: number
   /** Every app that ever used the wallet. */
   readonly apps: readonly App[]
   /** When the wallet's first entry was made; null when there is none. */
@@ -61,18 +88,73 @@ const pageSize = 30
 export async function readActivity(service: Service, userId: string, asked: ActivityFilter): Promise<ActivityPage> {
   const { pool } = service.db
   const apps = await listApps(service, userId)
-  const bounds = { top: asked.before ?? Number.MAX_SAFE_INTEGER, limit: pageSize, span: pageSpan }
-  const { transfers, nextBefore } = await findLedgerPage(pool, userId, bounds, ledgerFilterOf(asked, apps))
+  const { bottom, top } = await sequencesOf(service, userId, asked)
+  const bounds = { bottom, top, limit: pageSize, span: pageSpan }
+  const { transfers, nextBefore = null } = await findLedgerPage(pool, userId, bounds, ledgerFilterOf(asked, apps))
   const [first] = await listTransfersUpwards(pool, userId, { from: 1, to: 1, limit: 1 })
   const entries = await describeTransfers(service, userId, transfers)
-  return { entries, nextBefore: nextBefore ?? null, apps, firstAt: first?.createdAt ?? null }
+  const left = nextBefore === null ? 0 : nextBefore - bottom
+  return { entries, nextBefore, left, apps, firstAt: first?.createdAt ?? null }
 }
 
-function ledgerFilterOf({ direction, app, search, ownTypes }: ActivityFilter, apps: readonly App[]): LedgerFilter {
-  const text = search?.trim() ?? ''
+/** What one app, the user's cards or the service took and gave. */
+export type SourceSum = {
+  readonly source: 'app' | 'card' | 'service'
+  readonly app: App | undefined
+  readonly count: number
+  readonly inMinor: bigint
+  readonly outMinor: bigint
+}
+
+export type ActivitySums = {
+  readonly sources: readonly SourceSum[]
+  /** How many entries this call read, and how many of the time range are left for the next ones. */
+  readonly searched: number
+  readonly left: number
+  readonly nextBefore: number | null
+}
+
+/**
+ * How many entries one call adds up. Measured on two cores: 20 ms without a text, 50 ms with one; a wallet of 100,000 entries
+ * takes ten calls.
+ */
+const sumSpan = 10_000
+
+/** Adds up the matching entries, as far as one call looks; the next one continues at `nextBefore`. */
+export async function readActivitySums(
+  service: Service,
+  { userId, sequence }: Pick<Session, 'userId' | 'sequence'>,
+  asked: ActivityFilter,
+): Promise<ActivitySums> {
+  const apps = await listApps(service, userId)
+  const { bottom, top } = await sequencesOf(service, userId, asked)
+  const below = Math.max(bottom, Math.min(top, sequence + 1))
+  const from = Math.max(bottom, below - sumSpan)
+  const sums = await sumMatches(service.db.pool, userId, { from, below }, ledgerFilterOf(asked, apps))
+  const byAccount = new Map((await service.apps.list()).map((app) => [counterAccountOfApp(app.clientId), app]))
+  const sources = sums.map(({ counterAccount, isOwn, ...sum }): SourceSum => {
+    if (!isOwn) return { ...sum, source: 'app', app: byAccount.get(counterAccount) }
+    return { ...sum, source: counterAccount === 'cards' ? 'card' : 'service', app: undefined }
+  })
+  return { sources, searched: below - from, left: from - bottom, nextBefore: from > bottom ? from : null }
+}
+
+/** The sequences of the time range: from `bottom` up to, without, `top`. */
+async function sequencesOf(service: Service, userId: string, { before, from, until }: ActivityFilter) {
+  const { pool } = service.db
+  const bottom = from ? await findFirstSequenceAt(pool, userId, from) : 1
+  const end = until ? await findFirstSequenceAt(pool, userId, until) : Number.MAX_SAFE_INTEGER
+  return { bottom, top: Math.min(before ?? end, end) }
+}
+
+function ledgerFilterOf(asked: ActivityFilter, apps: readonly App[]): LedgerFilter {
+  const { direction, app, ownTypes, amountMinor, minMinor, maxMinor } = asked
+  const text = asked.search?.trim() ?? ''
   const isMeant = ({ name }: App) => name.toLowerCase().includes(text.toLowerCase())
   return {
     direction: direction && (direction === 'in' ? 'credit' : 'debit'),
+    minMinor,
+    maxMinor,
     ...(app === 'service' ? { isOwn: true } : app !== undefined && { counterAccount: counterAccountOfApp(app) }),
     ...(text !== '' && {
       search: {
@@ -80,6 +162,7 @@ function ledgerFilterOf({ direction, app, search, ownTypes }: ActivityFilter, ap
         counterAccounts: apps.filter(isMeant).map(({ clientId }) => counterAccountOfApp(clientId)),
         ownTypes,
         keys: parseReceiptCode(text),
+        amountMinor,
       },
     }),
   }

@@ -24,5 +24,7 @@ export function describeChange(change: Change, operators: readonly Operator[]): 
 /** The name of an actor in a mail. */
 export function nameActor(actor: string, operators: readonly Operator[]): string {
   const found = operators.find(({ id }) => `operator:${id}` === actor)
-  return found?.name ?? (actor.startsWith('cli') ? 'a person on the command line of the server' : actor)
+  if (found) return found.name
+  if (actor === 'oidc') return 'the identity provider'
+  return actor.startsWith('cli') ? 'a person on the command line of the server' : actor
 }

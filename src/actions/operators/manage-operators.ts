@@ -1,4 +1,5 @@
 /** Operators: accounts, accepted links, and what operators change about their own access. */
+import type { Config } from '../../config.ts'
 import { transact, type Transaction } from '../../store/connection/database.ts'
 import * as invites from '../../store/operator-access/operator-invites.ts'
 import { insertGrant } from '../../store/operator-access/operator-grants.ts'
@@ -46,7 +47,7 @@ export async function createOperator(
   return await transact(service.db, (tx) => insertOperator(service, tx, actor, { ...operator, passwordHash }))
 }
 
-async function insertOperator(
+export async function insertOperator(
   service: Service,
   tx: Transaction,
   actor: Actor,
@@ -56,7 +57,7 @@ async function insertOperator(
     role,
     passwordHash,
     approvedBy = null,
-  }: { email: string; name: string; role: Role; passwordHash: string; approvedBy?: string | null },
+  }: { email: string; name: string; role: Role; passwordHash: string | null; approvedBy?: string | null },
 ): Promise<string | undefined> {
   const id = newId(service.now())
   const operator = { id, email: normaliseEmail(email), name: name.trim(), role, passwordHash }
@@ -100,7 +101,7 @@ export async function findInvite(service: Service, token: string): Promise<OpenI
   return { role: invite.role, operator, email: invite.email }
 }
 
-export type Accepted = { readonly token: string } | { readonly problem: 'used' | 'email-taken' }
+export type Accepted = { readonly token: string } | { readonly problem: 'used' | 'email-taken' | 'oidc-only' }
 
 /** Uses the link. The operator is signed in and must set up a second factor. */
 export async function acceptInvite(
@@ -113,6 +114,7 @@ export async function acceptInvite(
   const result = await transact(service.db, async (tx): Promise<Accepted> => {
     const invite = await invites.deleteInvite(tx, hashSecret(token))
     if (!invite) return { problem: 'used' }
+    if (!mayUsePassword(service.config, invite)) throw new OidcOnly()
     const actor = { name: invite.createdBy, address: device.address }
     const { role, approvedBy } = invite
     // The link went to this mailbox, so no other address becomes the operator's.
@@ -125,6 +127,7 @@ export async function acceptInvite(
     return { token: await startSession(service, tx, id, 'enrol', device) }
   }).catch((error: unknown) => {
     if (error instanceof EmailTaken) return { problem: 'email-taken' as const }
+    if (error instanceof OidcOnly) return { problem: 'oidc-only' as const }
     throw error
   })
   sendOperatorMailSoon(service)
@@ -132,8 +135,14 @@ export async function acceptInvite(
 }
 
 class EmailTaken extends Error {}
+class OidcOnly extends Error {}
 
-async function renewOperator(
+/** With OIDC_ONLY passwords are for admins, as the way in when the provider is away. */
+export function mayUsePassword({ oidc }: Pick<Config, 'oidc'>, { role }: { readonly role: Role }): boolean {
+  return !oidc?.isOnly || role === 'admin'
+}
+
+export async function renewOperator(
   tx: Transaction,
   {
     id,
@@ -141,7 +150,7 @@ async function renewOperator(
     passwordHash,
     createdBy,
     approvedBy,
-  }: { id: string; role: Role; passwordHash: string; createdBy: string; approvedBy: string | null },
+  }: { id: string; role: Role; passwordHash: string | null; createdBy: string; approvedBy: string | null },
   { address }: Device,
 ): Promise<string> {
   await store.updateOperatorPassword(tx, id, passwordHash)
@@ -155,7 +164,7 @@ async function renewOperator(
 
 export type OwnPassword = 'right' | 'wrong' | Limited
 
-async function checkOwnPassword(service: Service, operator: Operator, password: string): Promise<OwnPassword> {
+export async function checkOwnPassword(service: Service, operator: Operator, password: string): Promise<OwnPassword> {
   const limited = await takeLimit(service, ownPasswords, operator.id)
   if (limited) return limited
   return (await isPassword(service, password, operator.passwordHash)) ? 'right' : 'wrong'

@@ -32,9 +32,10 @@ export async function startSession(
   operatorId: string,
   stage: Stage,
   { address, browser }: Device,
+  fullMs = absoluteMs,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url')
-  const lifetimeMs = stage === 'full' ? absoluteMs : unfinishedMs
+  const lifetimeMs = stage === 'full' ? fullMs : unfinishedMs
   const session = { id: newId(service.now()), stage, lifetimeMs, address, browser }
   await store.insertOperatorSession(db, operatorId, hashSecret(token), session)
   return token

@@ -1,11 +1,12 @@
 /** Sign-in to /admin: password, then code. Every attempt is counted before it is checked, across all processes. */
 import { upsertAddress } from '../../store/people/addresses.ts'
-import { getDatabaseTime, transact } from '../../store/connection/database.ts'
+import { getDatabaseTime, transact, type Transaction } from '../../store/connection/database.ts'
 import { deleteOperatorSessions, type Stage } from '../../store/operator-sessions.ts'
 import {
   findOperatorByEmail,
   findPendingTotp,
   isOperatorAddress,
+  listOperators,
   updateOperatorSignedIn,
   updateTotpConfirmed,
   type Operator,
@@ -22,14 +23,18 @@ import {
   type Limited,
 } from '../limits.ts'
 import { actorOf, startSession, type Device, type SignedInOperator } from './manage-sessions.ts'
+import { mayUsePassword } from './manage-operators.ts'
 import { isPassword } from '../people/passwords.ts'
 import { recordAudit } from '../audit.ts'
+import { addOperatorMail, sendOperatorMailSoon } from '../mails/operator-letters.ts'
 import { renewRecoveryCodes, stepOfCode, takeCode, totpContext } from './second-factor.ts'
 import type { Service } from '../service.ts'
 
 export type SignInResult =
   | { readonly kind: 'session'; readonly token: string; readonly stage: Stage }
   | { readonly kind: 'wrong' }
+  /** The password is right, but OIDC_ONLY keeps passwords for admins with a second factor. */
+  | { readonly kind: 'oidc-only' }
   | Limited
 
 export async function signInWithPassword(
@@ -41,7 +46,10 @@ export async function signInWithPassword(
 }
 
 function countResult(service: Service, result: SignInResult): SignInResult {
-  service.metrics.signIn('operator', result.kind === 'session' ? 'right' : result.kind)
+  service.metrics.signIn(
+    'operator',
+    result.kind === 'session' ? 'right' : result.kind === 'limited' ? 'limited' : 'wrong',
+  )
   return result
 }
 
@@ -64,6 +72,11 @@ async function tryPassword(
     return { kind: 'wrong' }
   }
   await forgiveRightGuess(service, operatorPasswords, guess)
+  const isEmergency = service.config.oidc?.isOnly ?? false
+  if (isEmergency && (operator.role !== 'admin' || operator.totpSealed === null)) {
+    await recordFailure(service, operator, 'operator.password-not-accepted', device)
+    return { kind: 'oidc-only' }
+  }
   const stage = operator.totpSealed === null ? 'enrol' : 'code'
   // A correct password without a code after it is the sign of a stolen password.
   const token = await transact(service.db, async (tx) => {
@@ -103,7 +116,9 @@ async function tryCode(
       return { kind: 'wrong' }
     }
     await deleteOperatorSessions(tx, operator.id, { only: session.id })
-    const token = await startFullSession(service, tx, operator, device, taken === 'app' ? 'code' : 'recovery code')
+    const token = await startFullSession(service, tx, operator, device, {
+      by: taken === 'app' ? 'code' : 'recovery code',
+    })
     return { kind: 'session', token, stage: 'full' }
   })
   if (result.kind === 'session') await clearLimit(service, operatorCodes, operator.id, from)
@@ -119,6 +134,7 @@ export async function confirmSecondFactor(
   code: string,
   device: Device,
 ): Promise<Enrolled | 'wrong' | 'ended'> {
+  if (!mayUsePassword(service.config, operator)) return 'ended'
   const sealed = await findPendingTotp(service.db.pool, operator.id)
   if (sealed === undefined) return 'ended'
   const secret = await service.secrets.unseal(sealed, totpContext(operator))
@@ -129,7 +145,7 @@ export async function confirmSecondFactor(
     const recoveryCodes = await renewRecoveryCodes(tx, operator.id)
     await recordAudit(tx, actorOf(operator, device.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
     await deleteOperatorSessions(tx, operator.id)
-    return { token: await startFullSession(service, tx, operator, device, 'new second factor'), recoveryCodes }
+    return { token: await startFullSession(service, tx, operator, device, { by: 'new second factor' }), recoveryCodes }
   })
 }
 
@@ -139,26 +155,44 @@ export async function skipSecondFactor(
   { operator, session }: SignedInOperator,
   device: Device,
 ): Promise<string | undefined> {
-  if (service.config.isProduction) return undefined
+  if (service.config.isProduction || service.config.oidc?.isOnly) return undefined
   return await transact(service.db, async (tx) => {
     await deleteOperatorSessions(tx, operator.id, { only: session.id })
-    return await startFullSession(service, tx, operator, device, 'password alone')
+    return await startFullSession(service, tx, operator, device, { by: 'password alone' })
   })
 }
 
-async function startFullSession(
+/** `sessionMs` is shorter for an account of the identity provider, which is asked again for the role. */
+export async function startFullSession(
   service: Service,
-  tx: Parameters<Parameters<typeof transact>[1]>[0],
+  tx: Transaction,
   operator: Operator,
   device: Device,
-  by: string,
+  { by, sessionMs }: { by: string; sessionMs?: number },
 ): Promise<string> {
   await updateOperatorSignedIn(tx, operator.id, service.now())
   await upsertAddress(tx, 'operator', operator.id, await addressHashes(service, device.address))
   await recordAudit(tx, actorOf(operator, device.address), 'operator.signed-in', `operator:${operator.id}`, {
     with: by,
   })
-  return await startSession(service, tx, operator.id, 'full', device)
+  if (service.config.oidc?.isOnly && by !== service.config.oidc.name) await reportEmergency(service, tx, operator, by)
+  return await startSession(service, tx, operator.id, 'full', device, sessionMs)
+}
+
+/** With OIDC_ONLY a sign-in with a password is an emergency, or an attack. */
+async function reportEmergency(service: Service, tx: Transaction, { id, role }: Operator, by: string): Promise<void> {
+  await recordAudit(tx, { name: 'system', address: null }, 'operator.emergency-sign-in', `operator:${id}`, { with: by })
+  service.metrics.emergencySignIn()
+  for (const admin of await listOperators(tx))
+    if (admin.role === 'admin' && admin.isActive)
+      await addOperatorMail(tx, {
+        kind: 'emergency-sign-in',
+        operatorId: admin.id,
+        by: `operator:${id}`,
+        approvedBy: null,
+        role,
+      })
+  sendOperatorMailSoon(service)
 }
 
 async function isKnownAddress(service: Service, email: string, { address }: Device): Promise<boolean> {

@@ -39,7 +39,7 @@ export async function changePassword(
     await updateUserPassword(tx, user.email, passwordHash)
     await deleteLinkCodesOfUser(tx, userId)
     await updateLinksSignedOut(tx, userId, { exceptLinkId: linkId })
-    await updateSessionsRevoked(tx, userId, { except: tokenHash })
+    await updateSessionsRevoked(tx, userId, 'password-changed', { except: tokenHash })
     await updateDevicesRevoked(tx, userId, { exceptId: deviceId ?? undefined })
     await recordAudit(tx, { name: `user:${userId}`, address }, 'user.password-changed', `user:${userId}`, { clientId })
     const at = service.now().toISOString()

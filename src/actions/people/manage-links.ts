@@ -14,6 +14,7 @@ import { findFirstSequenceAt } from '../../store/transfers.ts'
 import { insertNewLink } from '../../store/new-links.ts'
 import { updateDevicesRevoked } from '../../store/people/devices.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
+import { appColor } from '../apps/app-color.ts'
 import { recordAudit } from '../audit.ts'
 import { browserName } from '../browser-name.ts'
 import { notify, sendSoon } from '../mails/notify.ts'
@@ -24,6 +25,7 @@ import type { Acting } from './trust-device.ts'
 export type ConnectedApp = {
   readonly clientId: string
   readonly appName: string
+  readonly color: string
   readonly connectedAt: Date
   readonly isThisApp: boolean
   /** Empty while the app is inactive. */
@@ -43,6 +45,7 @@ export async function listConnectedApps(service: Service, session: Session): Pro
     return {
       clientId,
       appName: app?.name ?? clientId,
+      color: appColor({ clientId, accentColor: app?.accentColor ?? null }),
       connectedAt: createdAt,
       isThisApp: clientId === session.clientId,
       scopes: app?.isActive ? app.scopes : [],

@@ -1,5 +1,5 @@
 /** Widget sessions: created by an app's backend for five minutes, checked on every call, ended by the user. */
-import { isSessionToken } from '../../../sdk/contract.ts'
+import { isSessionToken, type SessionEndReason } from '../../../sdk/contract.ts'
 import type { App } from '../../store/apps.ts'
 import { findLink } from '../../store/links.ts'
 import {
@@ -43,24 +43,35 @@ export async function createSession(
   return { kind: 'created', sessionToken, expiresAt }
 }
 
+/** How a session ended. Only the holder of its token gets the reason: an unknown token has none. */
+export type SessionEnd =
+  | { readonly code: 'SESSION_EXPIRED'; readonly reason?: never }
+  | { readonly code: 'INVALID_SESSION'; readonly reason?: SessionEndReason }
+
 export type CheckedSession =
-  | { readonly session: Session; readonly code?: never }
-  | { readonly session?: never; readonly code: 'SESSION_EXPIRED' | 'INVALID_SESSION' }
+  | { readonly session: Session; readonly end?: never }
+  | { readonly session?: never; readonly end: SessionEnd }
 
 /** Sessions are not cached, so a session that ends is refused by the next call in every process. */
 export async function checkSession(service: WithDb, token: unknown, deviceToken?: string): Promise<CheckedSession> {
-  if (!isSessionToken(token)) return { code: 'INVALID_SESSION' }
+  if (!isSessionToken(token)) return { end: { code: 'INVALID_SESSION' } }
   const deviceHash = deviceToken === undefined ? null : hashSecret(deviceToken)
   const session = await findSession(service.db.pool, hashSecret(token), deviceHash)
-  if (!session) return { code: 'INVALID_SESSION' }
-  const code = endOf(session)
-  return code ? { code } : { session }
+  if (!session) return { end: { code: 'INVALID_SESSION' } }
+  const end = endOf(session)
+  return end ? { end } : { session }
 }
 
-/** Why a session has ended; undefined while it is valid. */
-export function endOf(session: Session): 'SESSION_EXPIRED' | 'INVALID_SESSION' | undefined {
-  if (session.isRevoked || !session.isLinked || !session.isAppActive) return 'INVALID_SESSION'
-  return session.isExpired ? 'SESSION_EXPIRED' : undefined
+/**
+ * How a session ended; undefined while it is valid. Of several reasons, the one that decides what the user can do: a disconnected
+ * app takes no money, and an inactive app accepts no sign-in.
+ */
+export function endOf(session: Session): SessionEnd | undefined {
+  const { isDisconnected, isAppActive, isRevoked, isSignedOut, revokedFor, isExpired } = session
+  if (isDisconnected) return { code: 'INVALID_SESSION', reason: 'disconnected' }
+  if (!isAppActive) return { code: 'INVALID_SESSION', reason: 'app-off' }
+  if (isRevoked || isSignedOut) return { code: 'INVALID_SESSION', reason: revokedFor ?? 'signed-out' }
+  return isExpired ? { code: 'SESSION_EXPIRED' } : undefined
 }
 
 /** Records the browser of the session's first call: the session itself was created by the app's backend. */

@@ -38,7 +38,7 @@ export async function resetPassword(
     await deleteLinkCodesOfUser(tx, user.id)
     // Every app that was signed in with the old password needs a new sign-in.
     await updateLinksSignedOut(tx, user.id)
-    await updateSessionsRevoked(tx, user.id)
+    await updateSessionsRevoked(tx, user.id, 'password-changed')
     await updateDevicesRevoked(tx, user.id)
     await upsertAddress(tx, 'user', user.id, await addressHashes(service, address))
     const actor = { name: `user:${user.id}`, address }

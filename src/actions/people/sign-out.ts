@@ -7,6 +7,7 @@ import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
 import { listDevices, updateDevicesRevoked } from '../../store/people/devices.ts'
 import { listAppSignIns, updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
+import { appColor } from '../apps/app-color.ts'
 import { recordAudit } from '../audit.ts'
 import { addressHashes } from '../limits.ts'
 import type { Service } from '../service.ts'
@@ -14,6 +15,7 @@ import type { Service } from '../service.ts'
 export type SignedInApp = {
   readonly clientId: string
   readonly appName: string
+  readonly color: string
   readonly isThisApp: boolean
   readonly since: Date
   readonly browsers: readonly {
@@ -37,6 +39,7 @@ export async function listSignedInApps(
   return signIns.map(({ clientId, since, browsers }) => ({
     clientId,
     appName: apps.get(clientId)?.name ?? clientId,
+    color: appColor({ clientId, accentColor: apps.get(clientId)?.accentColor ?? null }),
     isThisApp: clientId === session.clientId,
     since,
     browsers: browsers.map(({ addressHash: network, ...browser }) => ({
@@ -106,7 +109,7 @@ export async function signOut(
     // Lock the links first: this waits for a session that is being opened, and the next statement then finds it.
     if ((await updateLinksSignedOut(tx, userId, { clientId })) === 0) return false
     await deleteLinkCodesOfUser(tx, userId)
-    await updateSessionsRevoked(tx, userId, { clientId })
+    await updateSessionsRevoked(tx, userId, clientId ? 'signed-out' : 'signed-out-everywhere', { clientId })
     await updateDevicesRevoked(tx, userId, { clientId })
     // The user leaves this app in this browser, even if another app of the same site signed the browser in.
     if (clientId === session.clientId && deviceId !== null) await updateDevicesRevoked(tx, userId, { id: deviceId })

@@ -17,15 +17,19 @@ export type ConfirmedTopup =
       readonly status: Exclude<PaymentStatus, 'succeeded'>
       readonly balanceMinor: bigint
       readonly nextAction: Payment['nextAction']
+      /** Present while the payer can go on with it in this app's pages, also after a reload. */
+      readonly open: OpenPayment | undefined
     }
   | { readonly kind: 'declined'; readonly declineCode: string; readonly declineMessage: string | undefined }
   | Limited
   | { readonly kind: 'unknown' }
   | { readonly kind: 'unavailable' }
 
+export type OpenPayment = { readonly payment: Payment; readonly publishableKey: string; readonly expiresAt: Date }
+
 export async function confirmTopup(
   service: Service,
-  { userId }: Session,
+  { userId, clientId }: Session,
   paymentIntentId: string,
 ): Promise<ConfirmedTopup> {
   const { pool } = service.db
@@ -46,7 +50,11 @@ export async function confirmTopup(
   // A payment that succeeded without a credit has a problem: the payer sees `processing`, and an operator has to check the top-up.
   const status = payment.status === 'succeeded' ? 'processing' : payment.status
   const { balanceMinor } = (await findWallet(pool, userId))!
-  return { kind: 'open', status, balanceMinor, nextAction: payment.nextAction }
+  const isPayable = status === 'requires_payment_method' || status === 'requires_action'
+  const { publishableKey } = service.cards!.page
+  const open =
+    isPayable && topup.clientId === clientId ? { payment, publishableKey, expiresAt: topup.expiresAt } : undefined
+  return { kind: 'open', status, balanceMinor, nextAction: payment.nextAction, open }
 }
 
 async function look(service: Service, topupId: string): Promise<Payment | undefined> {

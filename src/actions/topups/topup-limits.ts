@@ -15,6 +15,14 @@ export const maxDeclinesAnHour = 10
 /** Each may call the processor, which has a rate limit too. A waiting page asks a few dozen times. */
 const confirmsPerUser = { name: 'confirms-of-user', limit: 200, windowMs: 10 * 60_000 }
 
+/** Each may call the processor a few times. A person changes the amount a few times. */
+const ordersPerUser = { name: 'topup-orders-of-user', limit: 120, windowMs: hourMs }
+
+/** Counts a request for a payment, also one that only changes the amount. */
+export async function takeOrder(service: Service, userId: string): Promise<Limited | undefined> {
+  return await takeLimit(service, ordersPerUser, userId)
+}
+
 /** Counts a new top-up, or returns how long to wait. */
 export async function takeTopup(service: Service, session: Session): Promise<Limited | undefined> {
   return (

@@ -23,6 +23,8 @@ const topup: Topup = {
   declinesReported: 0,
   declinedAt: null,
   problem: null,
+  failure: null,
+  nextAmountMinor: null,
   createdAt: at,
   updatedAt: at,
   expiresAt: new Date(at.getTime() + 3_600_000),

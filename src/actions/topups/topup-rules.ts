@@ -1,6 +1,6 @@
 /** What a payment at the processor means for its top-up. Pure: no clock, no database, no processor. */
 import type { Payment } from '../../cards/processor.ts'
-import type { Topup, TopupChanges, TopupState } from '../../store/topups.ts'
+import type { Topup, TopupChanges, TopupFailure, TopupState } from '../../store/topups.ts'
 
 type PlannedMovement = { readonly referenceType: MovementType; readonly amountMinor: bigint }
 
@@ -35,11 +35,37 @@ function isSameOrder(topup: Topup, payment: Payment, ledgerCurrency: string): bo
   return (
     payment.topupId === topup.id &&
     payment.userId === topup.userId &&
-    payment.amountMinor === topup.amountMinor &&
+    payment.amountMinor === amountOf(topup, payment) &&
     payment.currency === topup.currency &&
     topup.currency === ledgerCurrency &&
-    (payment.status !== 'succeeded' || payment.amountReceivedMinor === topup.amountMinor)
+    (payment.status !== 'succeeded' || payment.amountReceivedMinor === payment.amountMinor)
   )
+}
+
+/** The processor decides which of the two ordered amounts the payment has. */
+function amountOf(topup: Topup, payment: Payment): bigint {
+  return payment.amountMinor === topup.nextAmountMinor ? topup.nextAmountMinor : topup.amountMinor
+}
+
+/** The change of the amount may still arrive as long as the payment is open and has the former amount. */
+function nextAmountOf(topup: Topup, payment: Payment): bigint | null {
+  const isWaiting = stateOf(payment) === 'created' && payment.amountMinor !== topup.nextAmountMinor
+  return isWaiting ? topup.nextAmountMinor : null
+}
+
+/** True when the payer has not tried to pay yet, as far as the processor knows. */
+export function isUntried({ topup, payment }: { topup: Topup; payment: Payment | undefined }): boolean {
+  return topup.failure === null && topup.declinesSeen === 0 && payment?.status === 'requires_payment_method'
+}
+
+const authenticationCodes = ['authentication_required', 'payment_intent_authentication_failure']
+
+function failureOf(topup: Topup, { status, declineCode }: Payment): TopupFailure | null {
+  if (status === 'processing' || status === 'succeeded') return null
+  if (status === 'failed') return 'failed'
+  if (status === 'requires_action') return 'unconfirmed'
+  if (declineCode !== undefined) return authenticationCodes.includes(declineCode) ? 'authentication' : 'declined'
+  return topup.failure
 }
 
 export function readPayment(
@@ -58,6 +84,9 @@ export function readPayment(
   const changes = {
     ...totals,
     state,
+    amountMinor: amountOf(topup, payment),
+    nextAmountMinor: nextAmountOf(topup, payment),
+    failure: failureOf(topup, payment),
     dispute: payment.disputed,
     declineCode: payment.declineCode ?? null,
     declinesSeen: topup.declinesSeen + (isSeen ? 1 : 0),

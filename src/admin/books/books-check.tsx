@@ -115,8 +115,8 @@ function Changes({ state }: { state: BooksState }) {
   if (!checkedUpTo)
     return (
       <Line kind="note" title="Following what changes">
-        The first pass has checked {countText(state.passWallets)} wallets with {countText(state.passEntries)} entries so
-        far.
+        The first pass has checked {plural(state.passWallets, 'wallet')} with{' '}
+        {plural(state.passEntries, 'entry', 'entries')} so far.
       </Line>
     )
   return (

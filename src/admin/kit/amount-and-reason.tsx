@@ -1,4 +1,6 @@
 /** The amount and reason fields of every form that moves money. */
+import { parseTypedAmount } from '../../ledger/typed-amount.ts'
+import { formatMinor, parseDecimal, type Currency } from '../../ledger/money.ts'
 import { isDescription } from '../../ledger/reference.ts'
 import { Field } from './parts.tsx'
 import type { AdminRequest } from './route.ts'
@@ -57,4 +59,19 @@ export function AmountAndReason({
 export function reasonProblem(reason: string): string | undefined {
   if (reason.trim() === '') return 'enter a reason'
   return isDescription(reason) && !/\p{Cc}/u.test(reason) ? undefined : 'enter at most 500 characters on one line'
+}
+
+/** The pages are in English, so `1,000` is a thousand. */
+export function readAmount(
+  typed: string,
+  currency: Currency,
+  maxMinor: bigint,
+): { amountMinor: bigint } | { problem: string } {
+  const read = parseTypedAmount(typed, 'en', currency)
+  if (read.kind === 'foreign') return { problem: `enter an amount in ${currency.code}` }
+  if (read.kind === 'unclear') return { problem: `this has two meanings: enter ${read.text} for thousands` }
+  const amountMinor = read.kind === 'amount' ? parseDecimal(read.text, currency) : undefined
+  if (!amountMinor || amountMinor > maxMinor)
+    return { problem: `enter an amount above zero, at most ${formatMinor(maxMinor, currency)}` }
+  return { amountMinor }
 }

@@ -1,4 +1,5 @@
 /** The table of audit records, shared by every page that shows some. */
+import { moneyText, type Currency } from '../../ledger/money.ts'
 import type { AuditRecord } from '../../store/audit.ts'
 import type { Operator } from '../../store/operators.ts'
 import { Table, When, type Head } from './parts.tsx'
@@ -7,10 +8,11 @@ type AuditTableProps = {
   label: string
   records: readonly AuditRecord[]
   operators: readonly Operator[]
+  currency: Currency
   time?: Head
 }
 
-export function AuditTable({ label, records, operators, time = 'Time' }: AuditTableProps) {
+export function AuditTable({ label, records, operators, currency, time = 'Time' }: AuditTableProps) {
   return (
     <Table label={label} head={[time, 'Who', 'What', 'Subject', 'From', 'Detail']}>
       {records.map((record) => (
@@ -27,7 +29,7 @@ export function AuditTable({ label, records, operators, time = 'Time' }: AuditTa
           </td>
           <td class="muted">{record.address}</td>
           <td class="widest">
-            <Detail detail={record.detail} />
+            <Detail detail={record.detail} currency={currency} />
           </td>
         </tr>
       ))}
@@ -39,7 +41,9 @@ export function actorName(operators: readonly Operator[], text: string): string 
   const known = operators.find((operator) => `operator:${operator.id}` === text)
   if (known) return known.name
   if (text.startsWith('cli:')) return `command line, ${text.slice('cli:'.length)}`
-  return { cli: 'command line', system: 'the service', stranger: 'not signed in' }[text] ?? text
+  return (
+    { cli: 'command line', system: 'the service', oidc: 'identity provider', stranger: 'not signed in' }[text] ?? text
+  )
 }
 
 function Subject({ subject, operators }: { subject: string; operators: readonly Operator[] }) {
@@ -51,22 +55,23 @@ function Subject({ subject, operators }: { subject: string; operators: readonly 
   return <>{actorName(operators, subject)}</>
 }
 
-/** Shows a detail with `from` and `to` field by field, "from → to"; any other detail unchanged. */
-function Detail({ detail }: { detail: Record<string, unknown> }) {
+/** Shows a detail with `from` and `to` field by field, "from → to"; amounts as money; any other detail unchanged. */
+function Detail({ detail, currency }: { detail: Record<string, unknown>; currency: Currency }) {
   const { from, to } = detail
+  const valueOf = (key: string, value: unknown) => moneyOf(key, value, currency) ?? shown(value)
   if (isRecord(from) && isRecord(to))
     return (
       <>
         {Object.keys(to).map((key) => (
           <div key={key}>
-            {key}: <span class="muted">{shown(from[key])}</span> → {shown(to[key])}
+            {nameOf(key)}: <span class="muted">{valueOf(key, from[key])}</span> → {valueOf(key, to[key])}
           </div>
         ))}
       </>
     )
   const rows = Object.entries(detail).map(([key, value]) => (
     <div key={key}>
-      <span class="muted">{key}</span> {shown(value)}
+      <span class="muted">{nameOf(key)}</span> {valueOf(key, value)}
     </div>
   ))
   if (rows.length <= 3) return <>{rows}</>
@@ -76,6 +81,18 @@ function Detail({ detail }: { detail: Record<string, unknown> }) {
       {rows}
     </details>
   )
+}
+
+const minorSuffix = /Minor$/
+
+function nameOf(key: string): string {
+  return key.replace(minorSuffix, '')
+}
+
+/** The amount in a field such as `amountMinor`; undefined for other fields. */
+function moneyOf(key: string, value: unknown, currency: Currency): string | undefined {
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  return minorSuffix.test(key) && /^-?\d{1,30}$/.test(text) ? moneyText(BigInt(text), currency) : undefined
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

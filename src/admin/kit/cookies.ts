@@ -1,8 +1,11 @@
-/** The two cookies of the admin area: `session`, and `form`, which binds forms sent before a session exists. */
+/**
+ * The cookies of the admin area: `session`; `form`, which binds forms sent before a session exists; `oidc`, which binds a sign-in at
+ * the identity provider to the browser that began it.
+ */
 import type { Config } from '../../config.ts'
 import { findCookie } from '../../web/find-cookie.ts'
 
-export type CookieName = 'session' | 'form'
+export type CookieName = 'session' | 'form' | 'oidc'
 
 /**
  * Browsers accept a `__Host-` cookie only over https, for this host alone and all its paths, so no other host of a parent domain can
@@ -19,6 +22,8 @@ export function readCookie(config: Config, request: Request, name: CookieName): 
 /** The cookie ends with the browser; the session row decides when the session ends. An empty value deletes the cookie. */
 export function setCookie(config: Config, name: CookieName, value: string): string {
   const secure = config.isProduction ? '; Secure' : ''
-  const expiry = value === '' ? '; Max-Age=0' : ''
-  return `${cookieNameOf(config, name)}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${expiry}`
+  // The provider sends the browser back from another site, so this one cookie is not Strict.
+  const [sameSite, lifetime] = name === 'oidc' ? ['Lax', '; Max-Age=600'] : ['Strict', '']
+  const expiry = value === '' ? '; Max-Age=0' : lifetime
+  return `${cookieNameOf(config, name)}=${value}; Path=/; HttpOnly; SameSite=${sameSite}${secure}${expiry}`
 }

@@ -27,6 +27,8 @@ const notices: Readonly<Record<string, string>> = {
   'contradiction-resolved': 'The contradiction is resolved.',
   'bonus-granted': 'The bonus is credited.',
   'password-changed': 'Your password is changed, and your other sessions are signed out.',
+  'identity-connected': 'The account is connected. You can sign in with it from now on.',
+  'identity-disconnected': 'The account is disconnected. You sign in with your password.',
   'session-ended': 'That session is signed out.',
   'sessions-ended': 'The other sessions are signed out.',
   'access-changed': 'The operator’s access is changed.',

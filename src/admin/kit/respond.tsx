@@ -46,6 +46,7 @@ export async function showProblem(
   status: number,
   text: string,
   headers: Readonly<Record<string, string>> = {},
+  wayOn = { href: '/admin', text: 'Go to the overview' },
 ): Promise<Response> {
   const title = status === 404 ? 'Not found' : status >= 500 ? 'Not available' : 'Not done'
   return await showPage(request, {
@@ -57,8 +58,8 @@ export async function showProblem(
         <h1>{title}</h1>
         <p>{text}</p>
         <p>
-          <a class="button quiet" href="/admin">
-            Go to the overview
+          <a class="button quiet" href={wayOn.href}>
+            {wayOn.text}
           </a>
         </p>
       </section>

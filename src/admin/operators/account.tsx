@@ -8,10 +8,12 @@ import {
 } from '../../actions/operators/manage-operators.ts'
 import { endSessions, listOperatorSessions } from '../../actions/operators/manage-sessions.ts'
 import { isUuid } from '../../actions/tokens.ts'
+import { findIdentityOf } from '../../store/operator-access/operator-identities.ts'
 import { countRecoveryCodes } from '../../store/operators.ts'
 import { Badge, Facts, Field, Form, Heading, Table, When } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, tooMany, withCookie } from '../kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
+import { OwnIdentity } from './oidc.tsx'
 import { showRecoveryCodes } from './recovery-codes.tsx'
 
 export const accountRoutes: AdminRoute[] = [
@@ -26,10 +28,13 @@ export const accountRoutes: AdminRoute[] = [
 async function showAccount(request: AdminRequest, problems: Readonly<Record<string, string>> = {}): Promise<Response> {
   const { service, me } = request
   const { operator } = me
-  const [sessions, codesLeft] = await Promise.all([
+  const { oidc } = service.config
+  const [sessions, codesLeft, identity] = await Promise.all([
     listOperatorSessions(service, operator.id),
     countRecoveryCodes(service.db.pool, operator.id),
+    oidc && findIdentityOf(service.db.pool, oidc.issuer, operator.id),
   ])
+  const hasPassword = operator.passwordHash !== null
   const facts = [
     ['Name', operator.name],
     ['Email', operator.email],
@@ -43,61 +48,68 @@ async function showAccount(request: AdminRequest, problems: Readonly<Record<stri
         <section class="card stack">
           <h2>You</h2>
           <Facts rows={facts} />
-          <h2>Second factor</h2>
-          <p>
-            {operator.totpSealed ? <Badge kind="good">On</Badge> : <Badge kind="warn">Off</Badge>}{' '}
-            {operator.totpSealed && `${codesLeft} recovery ${codesLeft === 1 ? 'code' : 'codes'} left`}
-          </p>
-          <details open={'own' in problems}>
-            <summary>Change it…</summary>
-            <form class="stack" method="post" action="/admin/account/second-factor">
-              <input type="hidden" name="_token" value={request.formToken} />
+          {hasPassword && (
+            <>
+              <h2>Second factor</h2>
+              <p>
+                {operator.totpSealed ? <Badge kind="good">On</Badge> : <Badge kind="warn">Off</Badge>}{' '}
+                {operator.totpSealed && `${codesLeft} recovery ${codesLeft === 1 ? 'code' : 'codes'} left`}
+              </p>
+              <details open={'own' in problems}>
+                <summary>Change it…</summary>
+                <form class="stack" method="post" action="/admin/account/second-factor">
+                  <input type="hidden" name="_token" value={request.formToken} />
+                  <Field
+                    label="Your password"
+                    name="own"
+                    type="password"
+                    problem={problems['own']}
+                    attributes={{ autocomplete: 'current-password', required: true }}
+                  />
+                  <div class="row">
+                    <button class="button small" type="submit">
+                      Set up {operator.totpSealed ? 'another' : 'an'} authenticator
+                    </button>
+                    {operator.totpSealed && (
+                      <button class="button quiet small" type="submit" formaction="/admin/account/recovery-codes">
+                        New recovery codes
+                      </button>
+                    )}
+                  </div>
+                </form>
+              </details>
+            </>
+          )}
+        </section>
+        <OwnIdentity {...{ request, operator, identity }} />
+        {hasPassword && (
+          <section class="card stack">
+            <h2>Password</h2>
+            <Form request={request} action="/admin/account/password" class="stack">
+              <input type="hidden" name="email" autocomplete="username" value={operator.email} />
               <Field
-                label="Your password"
-                name="own"
+                label="Current password"
+                name="before"
                 type="password"
-                problem={problems['own']}
+                problem={problems['before']}
                 attributes={{ autocomplete: 'current-password', required: true }}
               />
-              <div class="row">
+              <Field
+                label="New password"
+                name="after"
+                type="password"
+                hint="At least 12 characters. Your other sessions are signed out."
+                problem={problems['after']}
+                attributes={{ autocomplete: 'new-password', required: true, minlength: 12, maxlength: 256 }}
+              />
+              <div>
                 <button class="button small" type="submit">
-                  Set up {operator.totpSealed ? 'another' : 'an'} authenticator
+                  Change password
                 </button>
-                {operator.totpSealed && (
-                  <button class="button quiet small" type="submit" formaction="/admin/account/recovery-codes">
-                    New recovery codes
-                  </button>
-                )}
               </div>
-            </form>
-          </details>
-        </section>
-        <section class="card stack">
-          <h2>Password</h2>
-          <Form request={request} action="/admin/account/password" class="stack">
-            <input type="hidden" name="email" autocomplete="username" value={operator.email} />
-            <Field
-              label="Current password"
-              name="before"
-              type="password"
-              problem={problems['before']}
-              attributes={{ autocomplete: 'current-password', required: true }}
-            />
-            <Field
-              label="New password"
-              name="after"
-              type="password"
-              hint="At least 12 characters. Your other sessions are signed out."
-              problem={problems['after']}
-              attributes={{ autocomplete: 'new-password', required: true, minlength: 12, maxlength: 256 }}
-            />
-            <div>
-              <button class="button small" type="submit">
-                Change password
-              </button>
-            </div>
-          </Form>
-        </section>
+            </Form>
+          </section>
+        )}
       </div>
       <section class="card stack">
         <div class="heading">
@@ -134,7 +146,10 @@ async function showAccount(request: AdminRequest, problems: Readonly<Record<stri
             </tr>
           ))}
         </Table>
-        <p class="muted small">A session ends after 30 minutes of inactivity, and after 12 hours at the latest.</p>
+        <p class="muted small">
+          A session ends after 30 minutes of inactivity, and after 12 hours at the latest
+          {oidc && `, or 8 with ${oidc.name}`}.
+        </p>
       </section>
     </>
   )

@@ -72,7 +72,9 @@ async function showOperators(request: AdminRequest, problem?: string): Promise<R
               <td>
                 {operator.role} <AccessBadge operator={operator} />
               </td>
-              <td>{operator.totpSealed ? <Badge kind="good">on</Badge> : <Badge kind="warn">not yet</Badge>}</td>
+              <td>
+                <SecondFactor request={request} operator={operator} />
+              </td>
               <td>
                 <When at={operator.signedInAt} />
               </td>
@@ -96,6 +98,13 @@ async function showOperators(request: AdminRequest, problem?: string): Promise<R
     </>
   )
   return await showPage(request, { title: 'Operators', here: 'operators', body, ...(problem && { status: 422 }) })
+}
+
+/** An operator without a password has the second factor of the identity provider. */
+function SecondFactor({ request, operator }: { request: AdminRequest; operator: Operator }) {
+  if (operator.passwordHash === null)
+    return <span class="muted">at {request.service.config.oidc?.name ?? 'the identity provider'}</span>
+  return operator.totpSealed ? <Badge kind="good">on</Badge> : <Badge kind="warn">not yet</Badge>
 }
 
 function AccessBadge({ operator: { isActive, suspendedAt } }: { operator: Operator }) {

@@ -3,6 +3,7 @@ import { signOutOperator } from '../../actions/operators/manage-sessions.ts'
 import { signInWithCode, signInWithPassword, type SignInResult } from '../../actions/operators/sign-in-operator.ts'
 import { safeNext } from '../kit/guard.ts'
 import { Field, Form, Notice } from '../kit/parts.tsx'
+import { OidcButton } from './oidc.tsx'
 import { redirect, showPage, tooMany, withCookie } from '../kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest, type PublicRequest } from '../kit/route.ts'
 
@@ -24,13 +25,9 @@ type Shown = { problem?: string; email?: string; status?: number; headers?: Reco
 
 async function signInPage(request: PublicRequest, { problem, email = '', status, headers }: Shown): Promise<Response> {
   const next = safeNext(request.query('next') || request.form.text('next'))
-  const body = (
-    <section class="card stack narrow">
-      <div>
-        <h1>Sign in</h1>
-        <p class="muted">{`The admin area of ${request.service.config.about.name}.`}</p>
-      </div>
-      {problem && <Notice kind="bad">{problem}</Notice>}
+  const { about, oidc } = request.service.config
+  const form = (
+    <>
       <Form request={request} action="/admin/sign-in" class="stack">
         <input type="hidden" name="next" value={next} />
         <Field
@@ -38,7 +35,7 @@ async function signInPage(request: PublicRequest, { problem, email = '', status,
           name="email"
           type="email"
           value={email}
-          attributes={{ autocomplete: 'username', required: true, autofocus: email === '' }}
+          attributes={{ autocomplete: 'username', required: true, autofocus: email === '' && !oidc }}
         />
         <Field
           label="Password"
@@ -54,6 +51,30 @@ async function signInPage(request: PublicRequest, { problem, email = '', status,
         No account yet? Ask an admin for an invitation. Create the first admin with{' '}
         <code>npx billfold admin create</code>.
       </p>
+    </>
+  )
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>Sign in</h1>
+        <p class="muted">{`The admin area of ${about.name}.`}</p>
+      </div>
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <OidcButton request={request} action="/admin/sign-in/oidc" />
+      {oidc?.isOnly ? (
+        <details open={email !== ''}>
+          <summary>Emergency sign-in for admins…</summary>
+          <div class="stack">
+            <p class="muted small">With password and second factor. Every admin gets a mail about it.</p>
+            {form}
+          </div>
+        </details>
+      ) : (
+        <>
+          {oidc && <p class="muted small">or with your password</p>}
+          {form}
+        </>
+      )}
     </section>
   )
   return await showPage(request, { title: 'Sign in', body, ...(status && { status }), ...(headers && { headers }) })
@@ -75,6 +96,11 @@ async function signIn(request: PublicRequest): Promise<Response> {
 
 function refusal(result: Exclude<SignInResult, { kind: 'session' }>, wrong: string): Shown {
   if (result.kind === 'wrong') return { problem: wrong, status: 401 }
+  if (result.kind === 'oidc-only')
+    return {
+      problem: 'Passwords are for admins with a second factor, in an emergency. Use the button above.',
+      status: 403,
+    }
   return { ...tooMany(result.retryAfterSeconds), status: 429 }
 }
 

@@ -2,11 +2,13 @@
 import {
   acceptInvite,
   findInvite,
+  mayUsePassword,
   operatorProblems,
   type OpenInvite,
 } from '../../actions/operators/manage-operators.ts'
 import { roleNames, roleTexts } from '../../actions/operators/rights.ts'
 import { Field, Form, Notice } from '../kit/parts.tsx'
+import { OidcButton } from './oidc.tsx'
 import { redirect, showPage, showProblem, withCookie } from '../kit/respond.tsx'
 import type { AdminRoute, PublicRequest } from '../kit/route.ts'
 
@@ -30,6 +32,10 @@ async function welcomePage(
 ): Promise<Response> {
   const { form } = request
   const hasProblems = Object.keys(problems).length > 0
+  // The first operator has no mailbox that a link went to, and needs a way in without the provider.
+  const { config } = request.service
+  const hasOidc = config.oidc !== undefined && (operator !== undefined || email !== null)
+  const hasPassword = mayUsePassword(config, { role })
   const title = operator ? 'Choose a new password' : `Welcome to ${request.service.config.about.name}`
   const body = (
     <section class="card stack narrow">
@@ -42,45 +48,49 @@ async function welcomePage(
         </p>
       </div>
       {hasProblems && <Notice kind="bad">Check the fields below.</Notice>}
-      <Form request={request} action="/admin/welcome" class="stack">
-        <input type="hidden" name="token" value={token} />
-        {operator ? (
-          <input type="hidden" name="email" autocomplete="username" value={operator.email} />
-        ) : (
-          <>
-            <Field
-              label="Your name"
-              name="name"
-              value={form.text('name')}
-              problem={problems['name']}
-              attributes={{ autocomplete: 'name', required: true, maxlength: 100 }}
-            />
-            {email === null ? (
+      {hasOidc && <OidcButton request={request} action="/admin/welcome/oidc" token={token} />}
+      {hasOidc && hasPassword && <p class="muted small">or with a password</p>}
+      {hasPassword && (
+        <Form request={request} action="/admin/welcome" class="stack">
+          <input type="hidden" name="token" value={token} />
+          {operator ? (
+            <input type="hidden" name="email" autocomplete="username" value={operator.email} />
+          ) : (
+            <>
               <Field
-                label="Email"
-                name="email"
-                type="email"
-                value={form.text('email')}
-                problem={problems['email']}
-                attributes={{ autocomplete: 'username', required: true }}
+                label="Your name"
+                name="name"
+                value={form.text('name')}
+                problem={problems['name']}
+                attributes={{ autocomplete: 'name', required: true, maxlength: 100 }}
               />
-            ) : (
-              <input type="hidden" name="email" autocomplete="username" value={email} />
-            )}
-          </>
-        )}
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          hint="At least 12 characters. A few words are easy to remember and hard to guess."
-          problem={problems['password']}
-          attributes={{ autocomplete: 'new-password', required: true, minlength: 12, maxlength: 256 }}
-        />
-        <button class="button" type="submit">
-          Continue
-        </button>
-      </Form>
+              {email === null ? (
+                <Field
+                  label="Email"
+                  name="email"
+                  type="email"
+                  value={form.text('email')}
+                  problem={problems['email']}
+                  attributes={{ autocomplete: 'username', required: true }}
+                />
+              ) : (
+                <input type="hidden" name="email" autocomplete="username" value={email} />
+              )}
+            </>
+          )}
+          <Field
+            label="Password"
+            name="password"
+            type="password"
+            hint="At least 12 characters. A few words are easy to remember and hard to guess."
+            problem={problems['password']}
+            attributes={{ autocomplete: 'new-password', required: true, minlength: 12, maxlength: 256 }}
+          />
+          <button class="button" type="submit">
+            Continue
+          </button>
+        </Form>
+      )}
     </section>
   )
   return await showPage(request, { title, body, ...(hasProblems && { status: 422 }) })
@@ -106,6 +116,8 @@ async function accept(request: PublicRequest): Promise<Response> {
       'form',
       '',
     )
+  if (accepted.problem === 'oidc-only')
+    return await showProblem(request, 403, 'Passwords are for admins. Open the link again, and use the button.')
   if (accepted.problem === 'used') return await showProblem(request, 404, gone)
   const taken = 'an operator with this email already exists'
   if (invite.email !== null) return await showProblem(request, 409, `${invite.email}: ${taken}.`)

@@ -129,7 +129,7 @@ function Attention({ request, data }: Props) {
     ['Open disputes', waiting.openDisputes, '/admin/topups?state=disputed', money(waiting.disputedMinor)],
     ['Wallets in debt', waiting.inDebt, '/admin/wallets?state=debt', money(waiting.debtMinor)],
     ['Wallets frozen by an operator', waiting.frozenByOperator, '/admin/wallets?state=operator'],
-    ['Mails failing for ten minutes', waiting.lateMails],
+    ['Emails failing for ten minutes', waiting.lateMails],
   ]
   return (
     <div class="columns">

@@ -7,7 +7,7 @@ import { listMovements, type Movement } from '../../store/topup-movements.ts'
 import { findTopup, type Topup } from '../../store/topups.ts'
 import { findWallet } from '../../store/wallets.ts'
 import { findWorkDueAt } from '../../store/work/work-report.ts'
-import { AmountAndReason, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
+import { AmountAndReason, readAmount, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
 import { Badge, Copy, Facts, Form, Heading, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
 import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
@@ -149,15 +149,11 @@ function Movements({ topup, movements }: { topup: Topup; movements: readonly Mov
 type Order = { readonly amountMinor: bigint; readonly reason: string }
 
 function readRefund(request: AdminRequest, topup: Topup): Order | { problems: Problems } {
-  const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))
+  const amount = readAmount(request.form.text('amount'), currencyOf(topup), refundableOf(topup))
   const reason = request.form.text('reason').trim()
-  const left = refundableOf(topup)
-  const problems: Record<string, string> = {}
-  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > left)
-    problems['amount'] = `enter an amount above zero, at most ${formatMinor(left, currencyOf(topup))}`
   const problem = reasonProblem(reason)
-  if (problem) problems['reason'] = problem
-  return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
+  if ('amountMinor' in amount && !problem) return { ...amount, reason }
+  return { problems: { ...('problem' in amount && { amount: amount.problem }), ...(problem && { reason: problem }) } }
 }
 
 async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Response> {
@@ -171,7 +167,7 @@ async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Respo
     <>
       <Heading title="Refund this?" sub={topup.paymentIntentId} />
       <Form request={request} action={`/admin/topups/${topup.id}/refund/order`} class="card stack">
-        <input type="hidden" name="amount" value={request.form.text('amount').trim()} />
+        <input type="hidden" name="amount" value={formatMinor(order.amountMinor, currency)} />
         <input type="hidden" name="reason" value={order.reason} />
         <input type="hidden" name="key" value={crypto.randomUUID()} />
         <Facts

@@ -8,12 +8,12 @@ import {
   type CorrectionProblem,
 } from '../../actions/money/correct-wallet.ts'
 import { isUuid } from '../../actions/tokens.ts'
-import { formatMinor, maxBalanceMinor, maxOperationMinor, parseDecimal } from '../../ledger/money.ts'
+import { formatMinor, maxBalanceMinor, maxOperationMinor } from '../../ledger/money.ts'
 import { magnitude } from '../../ledger/reference.ts'
 import { parseTransactionId } from '../../store/outcomes.ts'
 import type { Person } from '../../store/people/user-search.ts'
 import { findTransferByReference, findWallet, type Transfer, type WalletRow } from '../../store/wallets.ts'
-import { AmountAndReason, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
+import { AmountAndReason, readAmount, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
 import { AllowanceText, showConfirm } from './confirm.tsx'
 import { Field, Form, Heading, Money, Notice, When } from '../kit/parts.tsx'
 import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
@@ -142,22 +142,21 @@ type Read = Omit<CorrectionOrder, 'id' | 'walletId'>
 async function readCorrection(request: AdminRequest, { person }: Target): Promise<Read | { problems: Problems }> {
   const { form, service } = request
   const { currency } = service.config
-  const amountMinor = parseDecimal(form.text('amount').trim(), currency)
+  const amount = readAmount(form.text('amount'), currency, maxOperationMinor(currency))
   const reason = form.text('reason').trim()
   const counterAccount = form.text('account')
   const transaction = form.text('transaction').trim()
   const corrects = parseTransactionId(transaction)
   const problems: Record<string, string> = {}
-  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
-    problems['amount'] = `enter an amount above zero with at most ${currency.decimals} decimals`
+  if ('problem' in amount) problems['amount'] = amount.problem
   const wrong = reasonProblem(reason)
   if (wrong) problems['reason'] = wrong
   if (!(await listCorrectionAccounts(service, person.id)).includes(counterAccount))
     problems['account'] = 'choose an account from the list'
   if (transaction !== '' && !(await findTransaction(request, person.id)))
     problems['transaction'] = corrects ? correctionProblems['unknown-transaction'] : 'enter txn_ and 32 characters'
-  if (Object.keys(problems).length > 0) return { problems }
-  const signed = form.text('direction') === 'credit' ? amountMinor! : -amountMinor!
+  if ('problem' in amount || Object.keys(problems).length > 0) return { problems }
+  const signed = form.text('direction') === 'credit' ? amount.amountMinor : -amount.amountMinor
   return { amountMinor: signed, counterAccount, reason, corrects: corrects ?? null }
 }
 

@@ -1,6 +1,7 @@
 /** The history around a wallet: card top-ups, mails, operator actions and notes. */
 import type { ComponentChildren } from 'preact'
 import { maxNoteLength } from '../../actions/people/write-note.ts'
+import type { Currency } from '../../ledger/money.ts'
 import { listAuditAbout, type AuditRecord } from '../../store/audit.ts'
 import { listMailsOfUser, type KeptMail } from '../../store/mails.ts'
 import { listOperators, type Operator } from '../../store/operators.ts'
@@ -72,11 +73,11 @@ type MailsProps = { request: AdminRequest; person: Person; mails: readonly KeptM
 export function Mails({ request, person, mails }: MailsProps) {
   const maySend = may(request, 'mails') && person.email !== null
   return (
-    <Section title="Mails" id="mails">
+    <Section title="Emails" id="mails">
       {mails.length === 0 ? (
-        <p class="empty muted">No mail to this user in the last 30 days. Mails with a code are not listed.</p>
+        <p class="empty muted">No email to this user in the last 30 days. Emails with a code are not listed.</p>
       ) : (
-        <Table label="Mails" head={['Time', 'About', 'State', ...(maySend ? ['Actions'] : [])]}>
+        <Table label="Emails" head={['Time', 'About', 'State', ...(maySend ? ['Actions'] : [])]}>
           {mails.map((mail) => (
             <tr key={mail.fact}>
               <td>
@@ -116,13 +117,15 @@ function MailState({ mail: { dueAt, tries } }: { mail: KeptMail }) {
     return tries > 1 ? <Badge kind="warn">attempted {tries} times</Badge> : <Badge kind="good">sent</Badge>
   return (
     <>
-      <Badge kind={tries > 0 ? 'warn' : ''}>{tries > 0 ? `failed ${tries} times` : 'waiting'}</Badge> next attempt{' '}
-      <When at={dueAt} />
+      <Badge kind={tries > 0 ? 'warn' : ''}>
+        {tries === 0 ? 'waiting' : tries === 1 ? 'failed once' : `failed ${tries} times`}
+      </Badge>{' '}
+      next attempt <When at={dueAt} />
     </>
   )
 }
 
-export function Acts({ userId, story }: { userId: string; story: WalletStory }) {
+export function Acts({ userId, story, currency }: { userId: string; story: WalletStory; currency: Currency }) {
   return (
     <Section
       title="Operator actions"
@@ -136,7 +139,7 @@ export function Acts({ userId, story }: { userId: string; story: WalletStory }) 
       {story.acts.length === 0 ? (
         <p class="empty muted">No operator has changed anything here.</p>
       ) : (
-        <AuditTable label="Operator actions" records={story.acts} operators={story.operators} />
+        <AuditTable label="Operator actions" records={story.acts} operators={story.operators} currency={currency} />
       )}
     </Section>
   )

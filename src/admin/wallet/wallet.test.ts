@@ -46,7 +46,7 @@ test('the page shows user, balance, history and notes in this order, and the act
     'Card top-ups',
     'Linked apps',
     'Live widget sessions',
-    'Mails',
+    'Emails',
     'Operator actions',
     'Notes',
   ]
@@ -129,6 +129,18 @@ test('notes are deleted with the account, and the audit log records how many', a
 test('a form with a mistake comes back open', async () => {
   const html = await text(admin.post(`${page}/bonus`, { amount: 'x', bonusReason: 'y' }))
   expect(html).toMatch(/<details class="action" open>\s*<summary>Grant a bonus/)
+})
+
+test.each([
+  ['1,000', '$1,000.00'],
+  ['USD 1,000.50', '$1,000.50'],
+  ['20 €', 'Enter an amount in USD'],
+  ['1.000', 'This has two meanings: enter 1000 for thousands'],
+  ['1e3', 'Enter an amount above zero, at most 999999999.99'],
+  ['0', 'Enter an amount above zero, at most 999999999.99'],
+  ['9'.repeat(40), 'Enter an amount above zero, at most 999999999.99'],
+])('a bonus typed as %p is answered with %p', async (amount, shown) => {
+  expect(await text(admin.post(`${page}/bonus`, { amount, bonusReason: 'Sorry' }))).toContain(shown)
 })
 
 test('the forms say what the operator can still move alone, over all wallets, before they ask for approval', async () => {

@@ -5,13 +5,13 @@ import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets
 import { sendMailAgain } from '../../actions/mails/send-again.ts'
 import { maxNoteLength, writeNote } from '../../actions/people/write-note.ts'
 import { isUuid } from '../../actions/tokens.ts'
-import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../../ledger/money.ts'
+import { maxBalanceMinor, maxOperationMinor } from '../../ledger/money.ts'
 import { isLongerThan } from '../../ledger/reference.ts'
 import { listAllLinks, type Person } from '../../store/people/user-search.ts'
 import { findUser } from '../../store/people/users.ts'
 import { findWallet } from '../../store/wallets.ts'
 import { listLiveSessionsOfUser } from '../../store/people/widget-sessions.ts'
-import { reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
+import { readAmount, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
 import { showConfirm } from './confirm.tsx'
 import { Heading, Money } from '../kit/parts.tsx'
 import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
@@ -66,7 +66,7 @@ async function walletPage(request: AdminRequest, person: Person, problems: Probl
       <Links links={links} apps={apps} />
       <Sessions sessions={sessions} apps={apps} />
       <Mails request={request} person={person} mails={story.mails} />
-      <Acts userId={person.id} story={story} />
+      <Acts userId={person.id} story={story} currency={request.service.config.currency} />
       <Notes request={request} person={person} story={story} problems={problems} />
       <WalletActions request={request} wallet={wallet!} problems={problems} allowance={allowance} />
     </>
@@ -135,14 +135,13 @@ type Bonus = { readonly amountMinor: bigint; readonly reason: string }
 
 function readBonus(request: AdminRequest): Bonus | { problems: Record<string, string> } {
   const { currency } = request.service.config
-  const amountMinor = parseDecimal(request.form.text('amount').trim(), currency)
+  const amount = readAmount(request.form.text('amount'), currency, maxOperationMinor(currency))
   const reason = request.form.text('bonusReason').trim()
-  const problems: Record<string, string> = {}
-  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
-    problems['amount'] = `enter an amount above zero with at most ${currency.decimals} decimals`
   const problem = reasonProblem(reason)
-  if (problem) problems['bonusReason'] = problem
-  return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
+  if ('amountMinor' in amount && !problem) return { ...amount, reason }
+  return {
+    problems: { ...('problem' in amount && { amount: amount.problem }), ...(problem && { bonusReason: problem }) },
+  }
 }
 
 async function confirmBonus(request: AdminRequest): Promise<Response> {

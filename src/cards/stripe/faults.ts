@@ -5,7 +5,7 @@ import { ProcessorUnavailable, refuse, type Refusal } from '../processor.ts'
  * Turns an error of the SDK into a returned refusal or a thrown fault. The message of a fault contains only the kind of error and
  * Stripe's request id, because errors of the SDK contain headers and bodies.
  */
-export function refusalOrFault(error: unknown, asked: 'create' | 'refund' | 'cancel'): Refusal {
+export function refusalOrFault(error: unknown, asked: 'create' | 'change' | 'refund' | 'cancel'): Refusal {
   if (error instanceof Stripe.errors.StripeIdempotencyError) {
     return refuse('key-conflict', 'This idempotency key was used for a different request.')
   }

@@ -1,6 +1,7 @@
 import { Stripe } from 'stripe'
 import {
   refuse,
+  type AmountOrder,
   type CardProcessor,
   type CurrencyDecimals,
   type Payment,
@@ -38,6 +39,7 @@ export function createStripeProcessor(settings: StripeSettings): CardProcessor {
     page: pageFor(settings.publishableKey),
     createPayment: (order) => createPayment(stripe, settings, order),
     retrievePayment: (id) => retrievePayment(stripe, settings, id),
+    changeAmount: (order) => changeAmount(stripe, settings, order),
     refundPayment: (order) => refundPayment(stripe, settings, order),
     cancelPayment: (id) => cancelPayment(stripe, settings, id),
     listLines: (span) => listLines(stripe, span, settings.decimalsOf),
@@ -124,6 +126,28 @@ async function listDisputes(stripe: Stripe, intent: Stripe.PaymentIntent): Promi
   if (!chargeOf(intent)?.disputed) return []
   const page = await stripe.disputes.list({ payment_intent: intent.id, limit: 100 })
   return page.data
+}
+
+/** Stripe itself refuses to change a payment that is processing, paid or cancelled, so a payer who pays meanwhile pays one of both amounts. */
+async function changeAmount(
+  stripe: Stripe,
+  { decimalsOf }: StripeSettings,
+  order: AmountOrder,
+): Promise<Payment | Refusal> {
+  if (!isIntentId(order.paymentIntentId)) return unknownPayment
+  const amount = toStripeAmount(order.amountMinor, order.currency, decimalsOf)
+  if (typeof amount !== 'number') return amount
+  try {
+    const intent = await stripe.paymentIntents.update(
+      order.paymentIntentId,
+      { amount, expand: ['latest_charge'] },
+      { idempotencyKey: order.idempotencyKey },
+    )
+    return paymentOf(intent, [], decimalsOf)
+  } catch (error) {
+    if (!isWrongState(error)) return refusalOrFault(error, 'change')
+    return refuse('not-changeable', 'The payment is being paid, or has ended.')
+  }
 }
 
 /** Stripe itself refuses to refund more than is left, so two refunds at once cannot exceed the payment. */

@@ -85,7 +85,7 @@ export const words: Words['account'] = {
   mayWrite: 'يمكنه سحب المدفوعات وإعادة المال',
   mayNothing: 'متوقف: لا يمكنه فعل شيء الآن',
   month: 'هذا الشهر: سُحب {amount}',
-  monthNothing: 'لم يُسحب شيء هذا الشهر',
+  monthNothing: 'لا مدفوعات هذا الشهر',
   monthMore: 'هذا الشهر: سُحب أكثر من {amount}',
   monthBack: 'أُضيف {amount}',
   mails: 'الرسائل',
@@ -105,6 +105,6 @@ export const words: Words['account'] = {
   keptDebt: 'رصيدك أقل من الصفر. سدّده أولًا.',
   keptFrozen: 'محفظتك موقوفة.',
   keptTopup: 'هناك عملية شحن جارية. حاول مجددًا بعد وصولها.',
-  keptDispute: 'هناك دفعة بالبطاقة متنازع عليها. حاول مجددًا بعد البت فيها.',
+  keptDispute: 'هناك اعتراض على دفعة بالبطاقة. حاول مجددًا بعد البت فيه.',
   logOutText: 'لاستخدام حساب آخر، سجّل الخروج ثم سجّل الدخول به.',
 }

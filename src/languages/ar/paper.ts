@@ -15,7 +15,7 @@ export const words: Words['paper'] = {
   moneyOut: 'الصادر',
   timeZone: 'المنطقة الزمنية',
   noEntries: 'لا توجد حركات في هذا الشهر.',
-  tooLong: 'في هذا الشهر {count} حركة. تعرض هذه الصفحة أول {shown}. ويحتوي ملف CSV عليها كلها.',
+  tooLong: 'عدد الحركات في هذا الشهر: {count}. تعرض هذه الصفحة أول {shown}. ويحتوي ملف CSV عليها كلها.',
   amount: 'المبلغ',
   balance: 'الرصيد',
   reference: 'المرجع',

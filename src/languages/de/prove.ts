@@ -8,7 +8,7 @@ export const words: Words['prove'] = {
   proveEnded: 'Dieses Gerät wurde abgemeldet. Geben Sie Ihr Passwort ein, um dort weiterzumachen, wo Sie waren.',
   presenceTitle: 'Bestätigen Sie, dass Sie es sind',
   presenceText: 'Geben Sie Ihr Passwort ein, um fortzufahren. Nach 10 Minuten fragen wir erneut danach.',
-  proveFor: 'Guthaben von {name}',
+  proveFor: 'Wallet von {name}',
   proveBusy: 'Gerade melden sich viele Menschen an. Bitte versuchen Sie es in einigen Sekunden erneut.',
   continue: topup.continue,
   passwordWrong: account.passwordWrong,

@@ -92,7 +92,7 @@ export const words = {
   deletedNext: 'To use a wallet again, sign up for a new one.',
   exportedTitle: 'A copy of your data was downloaded',
   exportedText:
-    'A file with the data of your wallet was downloaded: your account, your apps, your transactions and your sign-ins.',
+    'A file with the data of your wallet was downloaded: your account, your apps, your entries and your sign-ins.',
   disconnectedTitle: '{app} was disconnected from your wallet',
   disconnectedText:
     '{app} can no longer take payments from your wallet or add money to it. To connect it again, sign in through the app.',

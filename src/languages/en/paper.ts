@@ -14,7 +14,7 @@ export const words = {
   moneyOut: 'Money out',
   timeZone: 'Time zone',
   noEntries: 'No activity this month.',
-  tooLong: 'This month has {count} entries. This page shows the first {shown}. The CSV file has all of them.',
+  tooLong: 'Entries this month: {count}. This page shows the first {shown}. The CSV file has all of them.',
   amount: 'Amount',
   balance: 'Balance',
   reference: 'Reference',

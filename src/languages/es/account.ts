@@ -1,9 +1,10 @@
 import type { Words } from '../words.ts'
 
 export const words: Words['account'] = {
-  apps: 'Aplicaciones que usan mi monedero',
-  appsText: 'Cada app en la que has usado este monedero, lo que puede hacer y lo que ha cobrado este mes.',
-  thisApp: 'Esta aplicación',
+  apps: 'Apps que usan mi monedero',
+  appsText:
+    'Las apps en las que has iniciado sesión con este monedero, lo que puede hacer cada una y cuánto le has pagado este mes.',
+  thisApp: 'Esta app',
   connected: 'Conectada {date}',
   disconnect: 'Desconectar',
   disconnectApp: 'Desconectar {app}',
@@ -84,14 +85,14 @@ export const words: Words['account'] = {
   mayRead: 'Puede ver tu saldo y sus propios pagos',
   mayWrite: 'Puede cobrar pagos y devolver dinero',
   mayNothing: 'Desactivada: ahora no puede hacer nada',
-  month: 'Este mes: {amount} cobrados',
-  monthNothing: 'Nada cobrado este mes',
-  monthMore: 'Este mes: más de {amount} cobrados',
+  month: 'Este mes: {amount} pagados',
+  monthNothing: 'Ningún pago este mes',
+  monthMore: 'Este mes: más de {amount} pagados',
   monthBack: '{amount} abonados',
   mails: 'Correos',
   mailsText: 'Siempre enviamos los correos sobre la seguridad de tu cuenta y sobre deudas.',
   mailReceipts: 'Recibos y avisos de pagos con tarjeta',
-  mailPayments: 'Primer pago a una aplicación nueva',
+  mailPayments: 'Primer pago a una app nueva',
   mailSignIns: 'Inicios de sesión desde un lugar nuevo',
   myData: 'Mis datos',
   myDataText: 'Todos los datos que tenemos sobre ti, en un archivo. Se abre en una ventana nueva.',

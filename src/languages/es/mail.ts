@@ -13,7 +13,7 @@ export const words: Words['mail'] = {
   amount: 'Importe',
   balance: 'Saldo después',
   owed: 'Debes',
-  app: 'Aplicación',
+  app: 'App',
   forWhat: 'Concepto',
   receipt: 'Recibo',
   when: 'Cuándo',
@@ -46,14 +46,14 @@ export const words: Words['mail'] = {
   changeOldText:
     'Alguien, probablemente tú, quiere cambiar el correo de tu monedero por {email}. Escribe este código en tu monedero para permitirlo.',
   changeOldElse:
-    'Si no has sido tú, no le digas este código a nadie y elige una contraseña nueva: quien lo ha pedido tiene abierta tu sesión.',
+    'Si no has sido tú, no le digas este código a nadie y elige una contraseña nueva: quien lo ha pedido ha iniciado sesión en tu monedero.',
   changeNewText: 'Escribe este código en tu monedero para que esta sea su dirección de correo.',
   changeNewElse: 'Si no lo has pedido, ignora este correo. Sin el código no cambia nada.',
 
   welcomeTitle: 'Te damos la bienvenida a {service}',
-  welcomeText: 'Tu monedero está listo: uno solo para {app} y las demás aplicaciones que lo usan.',
+  welcomeText: 'Tu monedero está listo: uno solo para {app} y las demás apps que lo usan.',
   welcomeNext:
-    'Elige «Añadir dinero» para recargarlo con tarjeta. Tu monedero muestra cada pago y cada recarga, lo abras en la aplicación que lo abras.',
+    'Elige «Añadir dinero» para recargarlo con tarjeta. Tu monedero muestra cada pago y cada recarga, lo abras en la app que lo abras.',
   welcomeElse: 'Nunca te pedimos la contraseña ni un código por correo o por teléfono.',
   topupTitle: '{amount} en tu monedero',
   topupText: 'Tu pago con tarjeta ha llegado. Este es tu recibo.',
@@ -61,14 +61,14 @@ export const words: Words['mail'] = {
   refundText: 'Se ha reembolsado una recarga. El dinero ha salido de tu monedero; tu banco lo mostrará en unos días.',
   disputeTitle: 'Se ha devuelto un pago con tarjeta de {amount}',
   disputeText:
-    'Tu banco ha retirado un pago con el que añadiste dinero, porque se ha reclamado. El importe ha salido de tu monedero.',
+    'Tu banco ha anulado un pago con tarjeta con el que añadiste dinero, porque se ha disputado. El importe ha salido de tu monedero.',
   disputeNext:
-    'Si no lo has reclamado tú, pregunta a tu banco. Si se decide que el pago era correcto, el dinero vuelve automáticamente.',
+    'Si no has disputado tú el pago, pregunta a tu banco. Si se decide que el pago era correcto, el dinero vuelve automáticamente.',
   debtText: 'Tu saldo es ahora negativo, así que los pagos están en pausa.',
   debtNext:
-    'Para pagarlo, abre tu monedero en una aplicación que lo use y elige «Devolver {amount}». Los pagos vuelven a funcionar en cuanto el saldo vuelve a cero.',
+    'Para pagarlo, abre tu monedero en una app que lo use y elige «Devolver {amount}». Los pagos vuelven a funcionar en cuanto el saldo vuelve a cero.',
   returnedTitle: '{amount} han vuelto a tu monedero',
-  returnedText: 'Ha vuelto lo que había salido de tu monedero por un pago con tarjeta reclamado o reembolsado.',
+  returnedText: 'Ha vuelto el dinero que había salido de tu monedero por un pago con tarjeta disputado o reembolsado.',
   declinedTitle: 'Tu tarjeta ha sido rechazada',
   declinedText: 'Querías añadir {amount} a tu monedero. La tarjeta ha sido rechazada y no ha llegado ningún otro pago.',
   declinedNext:
@@ -77,11 +77,11 @@ export const words: Words['mail'] = {
   firstText: '{app} ha cobrado su primer pago de tu monedero desde que la conectaste el {date}.',
   firstNext: 'Si reconoces este pago, no tienes que hacer nada. Si tienes preguntas sobre él, contacta con {app}.',
   firstElse:
-    'Para impedir más pagos, abre tu monedero, elige «Cuenta», luego «Aplicaciones que usan mi monedero», y desconecta la aplicación.',
+    'Para impedir más pagos, abre tu monedero, elige «Cuenta», luego «Apps que usan mi monedero», y desconecta la app.',
   passwordTitle: 'Tu monedero tiene una contraseña nueva',
   passwordText: 'Se ha cambiado la contraseña de tu monedero.',
   passwordElse:
-    'Si no has sido tú, elige enseguida «¿Has olvidado la contraseña?» y cambia también la contraseña de tu correo.',
+    'Si no has sido tú, elige enseguida «¿Has olvidado la contraseña?» y cambia también la contraseña de tu cuenta de correo.',
   emailTitle: 'Tu monedero tiene un correo nuevo',
   emailText:
     'El correo de tu monedero se ha cambiado por {email}. A partir de ahora los correos van allí y ya no aquí.',
@@ -94,17 +94,17 @@ export const words: Words['mail'] = {
   deletedNext: 'Si quieres volver a tener un monedero, regístrate de nuevo.',
   exportedTitle: 'Se ha descargado una copia de tus datos',
   exportedText:
-    'Se ha descargado un archivo con los datos de tu monedero: tu cuenta, tus aplicaciones, tus movimientos y tus inicios de sesión.',
+    'Se ha descargado un archivo con los datos de tu monedero: tu cuenta, tus apps, tus movimientos y tus inicios de sesión.',
   disconnectedTitle: '{app} se ha desconectado de tu monedero',
   disconnectedText:
-    '{app} ya no puede cobrar de tu monedero ni añadirle dinero. Para volver a conectarla, inicia sesión en ella.',
+    '{app} ya no puede cobrar pagos de tu monedero ni añadirle dinero. Para volver a conectarla, inicia sesión en esa app.',
   stoppedTitle: 'Se han desactivado correos de aviso',
   stoppedText: 'Se han desactivado algunos correos que te avisan de la actividad de tu monedero.',
   stoppedKind: 'Desactivado',
   actElse: 'Si no has sido tú, elige enseguida «¿Has olvidado la contraseña?» y pon una nueva.',
 
   receiptsKind: 'Recibos y avisos de pagos con tarjeta',
-  paymentsKind: 'Primer pago a una aplicación nueva',
+  paymentsKind: 'Primer pago a una app nueva',
   signInsKind: 'Inicios de sesión desde un lugar nuevo',
   stopAsk: '¿Cancelar la suscripción a estos correos?',
   stopButton: 'Cancelar la suscripción',

@@ -7,7 +7,7 @@ export const words: Words['paper'] = {
   csvFile: 'Archivo CSV',
   questions: '¿Preguntas?',
   receiptCode: 'Código del recibo',
-  holder: 'Titular',
+  holder: 'Titular del monedero',
   refunded: 'Reembolsado a la tarjeta',
   opening: 'Saldo inicial',
   closing: 'Saldo final',
@@ -16,7 +16,7 @@ export const words: Words['paper'] = {
   timeZone: 'Zona horaria',
   noEntries: 'Sin movimientos este mes.',
   tooLong:
-    'Este mes tiene {count} movimientos. Esta página muestra los primeros {shown}. El archivo CSV los tiene todos.',
+    'Movimientos de este mes: {count}. Esta página muestra los primeros {shown}. El archivo CSV los tiene todos.',
   amount: 'Importe',
   balance: 'Saldo',
   reference: 'Referencia',

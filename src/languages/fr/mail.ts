@@ -61,7 +61,7 @@ export const words: Words['mail'] = {
     'Un rechargement a été remboursé. L’argent a quitté votre portefeuille ; votre banque l’affichera d’ici quelques jours.',
   disputeTitle: 'Un paiement par carte de {amount} a été annulé',
   disputeText:
-    'Votre banque a repris un paiement par lequel vous aviez ajouté de l’argent, parce qu’il a été contesté. Le montant a quitté votre portefeuille.',
+    'Votre banque a annulé un paiement par carte avec lequel vous aviez ajouté de l’argent, parce qu’il a été contesté. Le montant a quitté votre portefeuille.',
   disputeNext:
     'Si vous ne l’avez pas contesté, interrogez votre banque. Si le paiement est reconnu valable, l’argent revient automatiquement.',
   debtText: 'Votre solde est maintenant négatif : les paiements sont suspendus.',
@@ -75,15 +75,15 @@ export const words: Words['mail'] = {
   declinedNext:
     'Rien n’a été débité. Pour réessayer, ouvrez votre portefeuille et choisissez « Ajouter de l’argent ». Utilisez une autre carte ou contactez votre banque.',
   firstTitle: 'Premier paiement à {app}',
-  firstText: '{app} a prélevé son premier paiement sur votre portefeuille depuis que vous l’avez connectée le {date}.',
+  firstText: '{app} a prélevé son premier paiement sur votre portefeuille depuis que vous l’avez associée le {date}.',
   firstNext:
     'Si vous reconnaissez ce paiement, vous n’avez rien à faire. Pour toute question à son sujet, contactez {app}.',
   firstElse:
-    'Pour empêcher d’autres paiements, ouvrez votre portefeuille, choisissez « Compte », puis « Applications utilisant mon portefeuille », et déconnectez l’application.',
+    'Pour empêcher d’autres paiements, ouvrez votre portefeuille, choisissez « Compte », puis « Applications utilisant mon portefeuille », et dissociez l’application.',
   passwordTitle: 'Votre portefeuille a un nouveau mot de passe',
   passwordText: 'Le mot de passe de votre portefeuille a été changé.',
   passwordElse:
-    'Si ce n’était pas vous, choisissez tout de suite « Mot de passe oublié ? », et changez aussi le mot de passe de votre messagerie.',
+    'Si ce n’était pas vous, choisissez tout de suite « Mot de passe oublié ? », et changez aussi le mot de passe de votre compte e-mail.',
   emailTitle: 'Votre portefeuille a une nouvelle adresse e-mail',
   emailText:
     'L’adresse e-mail de votre portefeuille est maintenant {email}. Les e-mails y sont envoyés désormais, et plus ici.',
@@ -97,9 +97,9 @@ export const words: Words['mail'] = {
   exportedTitle: 'Une copie de vos données a été téléchargée',
   exportedText:
     'Un fichier contenant les données de votre portefeuille a été téléchargé : votre compte, vos applications, vos opérations et vos connexions.',
-  disconnectedTitle: '{app} a été déconnectée de votre portefeuille',
+  disconnectedTitle: '{app} a été dissociée de votre portefeuille',
   disconnectedText:
-    '{app} ne peut plus rien prélever sur votre portefeuille ni y ajouter d’argent. Pour la reconnecter, connectez-vous depuis cette application.',
+    '{app} ne peut plus prélever de paiements sur votre portefeuille ni y ajouter d’argent. Pour l’associer de nouveau, connectez-vous depuis cette application.',
   stoppedTitle: 'Des e-mails d’alerte ont été désactivés',
   stoppedText: 'Certains e-mails qui vous avertissent de l’activité de votre portefeuille ont été désactivés.',
   stoppedKind: 'Désactivé',

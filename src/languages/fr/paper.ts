@@ -7,7 +7,7 @@ export const words: Words['paper'] = {
   csvFile: 'Fichier CSV',
   questions: 'Des questions ?',
   receiptCode: 'Code du reçu',
-  holder: 'Titulaire',
+  holder: 'Titulaire du portefeuille',
   refunded: 'Remboursé sur la carte',
   opening: 'Solde initial',
   closing: 'Solde final',
@@ -16,7 +16,7 @@ export const words: Words['paper'] = {
   timeZone: 'Fuseau horaire',
   noEntries: 'Aucune opération ce mois-ci.',
   tooLong:
-    'Ce mois compte {count} opérations. Cette page affiche les {shown} premières. Le fichier CSV les contient toutes.',
+    'Opérations de ce mois : {count}. Cette page affiche les {shown} premières. Le fichier CSV les contient toutes.',
   amount: 'Montant',
   balance: 'Solde',
   reference: 'Référence',
@@ -25,6 +25,6 @@ export const words: Words['paper'] = {
   usedText: 'Pour protéger vos données, son lien a expiré. Ouvrez-la de nouveau depuis votre portefeuille.',
   data: 'Mes données',
   dataText:
-    'Toutes les données que ce service a sur vous, dans un fichier JSON : votre compte, les applis connectées, vos ajouts d’argent, l’historique de votre compte et chaque mouvement de votre portefeuille.',
+    'Toutes les données que ce service a sur vous, dans un fichier JSON : votre compte, les applications associées, vos rechargements, l’historique de votre compte et chaque opération de votre portefeuille.',
   dataFile: 'Télécharger',
 }

@@ -15,7 +15,7 @@ export const words: Words['paper'] = {
   moneyOut: 'כסף יוצא',
   timeZone: 'אזור זמן',
   noEntries: 'אין פעילות בחודש הזה.',
-  tooLong: 'בחודש הזה יש {count} רישומים. הדף מציג את {shown} הראשונים. קובץ ה־CSV מכיל את כולם.',
+  tooLong: 'רישומים בחודש הזה: {count}. הדף מציג את {shown} הראשונים. קובץ ה־CSV מכיל את כולם.',
   amount: 'סכום',
   balance: 'יתרה',
   reference: 'אסמכתה',

@@ -5,7 +5,7 @@ import { words as topup } from './topup.ts'
 export const words: Words['prove'] = {
   proveTitle: 'התחברות במכשיר הזה',
   proveText: 'יש להזין את הסיסמה פעם אחת במכשיר הזה כדי לראות את כל התשלומים ואת החשבון.',
-  proveEnded: 'המכשיר הזה נותק. יש להזין את הסיסמה כדי להמשיך מאותו מקום.',
+  proveEnded: 'בוצעה התנתקות במכשיר הזה. יש להזין את הסיסמה כדי להמשיך מאותו מקום.',
   presenceTitle: 'אישור זהות',
   presenceText: 'יש להזין את הסיסמה כדי להמשיך. נבקש אותה שוב לאחר 10 דקות.',
   proveFor: 'הארנק של {name}',

@@ -90,7 +90,7 @@ export const words: Words['account'] = {
   monthBack: '{amount} の入金',
   mails: 'メール',
   mailsText: 'アカウントの安全や未払いに関するメールは常にお送りします。',
-  mailReceipts: 'カード支払いの領収とお知らせ',
+  mailReceipts: 'カード支払いの領収書とお知らせ',
   mailPayments: '新しいアプリへの最初の支払い',
   mailSignIns: '新しい場所からのログイン',
   myData: '自分のデータ',
@@ -106,6 +106,6 @@ export const words: Words['account'] = {
   keptDebt: '残高がマイナスです。先に返済してください。',
   keptFrozen: 'ウォレットは停止中です。',
   keptTopup: 'チャージの処理中です。完了してからもう一度お試しください。',
-  keptDispute: 'カードの支払いに異議が申し立てられています。結果が出てからもう一度お試しください。',
+  keptDispute: 'カードの支払いに異議申し立てがあります。結果が出てからもう一度お試しください。',
   logOutText: '別のアカウントを使うには、ログアウトしてからそのアカウントでログインしてください。',
 }

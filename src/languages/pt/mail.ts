@@ -13,7 +13,7 @@ export const words: Words['mail'] = {
   amount: 'Valor',
   balance: 'Saldo depois',
   owed: 'Você deve',
-  app: 'Aplicativo',
+  app: 'App',
   forWhat: 'Referente a',
   receipt: 'Recibo',
   when: 'Quando',
@@ -45,14 +45,14 @@ export const words: Words['mail'] = {
   changeOldText:
     'Alguém, provavelmente você, quer trocar o e-mail da sua carteira por {email}. Digite este código na sua carteira para permitir.',
   changeOldElse:
-    'Se não foi você, não diga este código a ninguém e escolha uma nova senha: quem o pediu está conectado à sua carteira.',
+    'Se não foi você, não diga este código a ninguém e escolha uma nova senha: quem o pediu entrou na sua carteira.',
   changeNewText: 'Digite este código na sua carteira para que este seja o e-mail dela.',
   changeNewElse: 'Se você não pediu isso, ignore este e-mail. Sem o código nada muda.',
 
   welcomeTitle: 'Boas-vindas a {service}',
-  welcomeText: 'Sua carteira está pronta: uma só para {app} e todos os outros aplicativos que a usam.',
+  welcomeText: 'Sua carteira está pronta: uma só para {app} e todos os outros apps que a usam.',
   welcomeNext:
-    'Escolha “Adicionar dinheiro” para recarregá-la com cartão. Cada pagamento e cada recarga aparece na sua carteira, em qualquer aplicativo em que você a abrir.',
+    'Escolha “Adicionar dinheiro” para recarregá-la com cartão. Cada pagamento e cada recarga aparece na sua carteira, em qualquer app em que você a abrir.',
   welcomeElse: 'Nunca pedimos sua senha nem um código por e-mail ou telefone.',
   topupTitle: '{amount} na sua carteira',
   topupText: 'Seu pagamento com cartão chegou. Este é o seu recibo.',
@@ -60,12 +60,12 @@ export const words: Words['mail'] = {
   refundText: 'Uma recarga foi reembolsada. O dinheiro saiu da sua carteira; seu banco o mostrará em alguns dias.',
   disputeTitle: 'Um pagamento com cartão de {amount} foi estornado',
   disputeText:
-    'Seu banco estornou um pagamento com o qual você adicionou dinheiro, porque ele foi contestado. O valor saiu da sua carteira.',
+    'Seu banco estornou um pagamento com cartão com o qual você adicionou dinheiro, porque ele foi contestado. O valor saiu da sua carteira.',
   disputeNext:
     'Se você não o contestou, fale com seu banco. Se o pagamento for considerado correto, o dinheiro volta automaticamente.',
   debtText: 'Seu saldo agora está negativo, por isso os pagamentos estão suspensos.',
   debtNext:
-    'Para quitar, abra sua carteira em um aplicativo que a usa e escolha “Quitar {amount}”. Os pagamentos voltam a funcionar assim que o saldo voltar a zero.',
+    'Para quitar, abra sua carteira em um app que a usa e escolha “Quitar {amount}”. Os pagamentos voltam a funcionar assim que o saldo voltar a zero.',
   returnedTitle: '{amount} estão de volta na sua carteira',
   returnedText: 'Voltou o que havia saído da sua carteira por um pagamento com cartão contestado ou reembolsado.',
   declinedTitle: 'Seu cartão foi recusado',
@@ -73,13 +73,14 @@ export const words: Words['mail'] = {
   declinedNext:
     'Nada foi cobrado. Para tentar de novo, abra sua carteira e escolha “Adicionar dinheiro”. Use outro cartão ou fale com seu banco.',
   firstTitle: 'Primeiro pagamento a {app}',
-  firstText: '{app} fez a primeira cobrança na sua carteira desde que você o conectou em {date}.',
+  firstText: '{app} cobrou o primeiro pagamento da sua carteira desde que você o conectou em {date}.',
   firstNext: 'Se você reconhece este pagamento, não precisa fazer nada. Em caso de dúvidas sobre ele, fale com {app}.',
   firstElse:
-    'Para impedir outros pagamentos, abra sua carteira, escolha “Conta”, depois “Aplicativos que usam minha carteira”, e desconecte o aplicativo.',
+    'Para impedir outros pagamentos, abra sua carteira, escolha “Conta”, depois “Apps que usam minha carteira”, e desconecte o app.',
   passwordTitle: 'Sua carteira tem uma nova senha',
   passwordText: 'A senha da sua carteira foi alterada.',
-  passwordElse: 'Se não foi você, escolha agora mesmo “Esqueceu a senha?” e troque também a senha do seu e-mail.',
+  passwordElse:
+    'Se não foi você, escolha agora mesmo “Esqueceu a senha?” e troque também a senha da sua conta de e-mail.',
   emailTitle: 'Sua carteira tem um novo e-mail',
   emailText:
     'O e-mail da sua carteira foi trocado por {email}. A partir de agora as mensagens vão para lá e não mais para cá.',
@@ -92,17 +93,17 @@ export const words: Words['mail'] = {
   deletedNext: 'Para usar uma carteira de novo, faça um novo cadastro.',
   exportedTitle: 'Uma cópia dos seus dados foi baixada',
   exportedText:
-    'Um arquivo com os dados da sua carteira foi baixado: sua conta, seus aplicativos, suas transações e seus acessos.',
+    'Um arquivo com os dados da sua carteira foi baixado: sua conta, seus apps, seus lançamentos e quando você entrou.',
   disconnectedTitle: '{app} foi desconectado da sua carteira',
   disconnectedText:
-    '{app} não pode mais fazer cobranças na sua carteira nem colocar dinheiro nela. Para conectar de novo, entre pelo aplicativo.',
+    '{app} não pode mais cobrar pagamentos da sua carteira nem colocar dinheiro nela. Para conectar de novo, entre pelo app.',
   stoppedTitle: 'E-mails de aviso foram desativados',
   stoppedText: 'Alguns e-mails que avisam sobre a atividade da sua carteira foram desativados.',
   stoppedKind: 'Desativado',
   actElse: 'Se não foi você, escolha agora mesmo “Esqueceu a senha?” e defina uma nova.',
 
   receiptsKind: 'Recibos e avisos de pagamentos com cartão',
-  paymentsKind: 'Primeiro pagamento a um novo aplicativo',
+  paymentsKind: 'Primeiro pagamento a um novo app',
   signInsKind: 'Entradas de um lugar novo',
   stopAsk: 'Cancelar a inscrição nestes e-mails?',
   stopButton: 'Cancelar a inscrição',

@@ -5,7 +5,7 @@ import { words as topup } from './topup.ts'
 export const words: Words['prove'] = {
   proveTitle: 'Entrar neste dispositivo',
   proveText: 'Digite sua senha uma vez neste dispositivo para ver todos os seus pagamentos e a sua conta.',
-  proveEnded: 'A sessão neste dispositivo foi encerrada. Digite sua senha para continuar de onde parou.',
+  proveEnded: 'Você saiu neste dispositivo. Digite sua senha para continuar de onde parou.',
   presenceTitle: 'Confirme que é você',
   presenceText: 'Digite sua senha para continuar. Vamos pedi-la de novo depois de 10 minutos.',
   proveFor: 'Carteira de {name}',

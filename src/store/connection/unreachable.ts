@@ -11,7 +11,10 @@ const hints: readonly (readonly [said: RegExp, check: string])[] = [
   [/ECONNREFUSED|ENOENT/, 'that PostgreSQL runs there, and that host and port are right'],
   [/ENOTFOUND|EAI_AGAIN/, 'that the name of the host is right, and known to this machine'],
   [/EHOSTUNREACH|ENETUNREACH|no answer within/, 'that a network or firewall lets this machine reach it'],
-  [/^28P01/, 'user and password; characters such as @ : / # in a password are written as %40 %3A %2F %23'],
+  [
+    /^28P01/,
+    'user and password; in the address @ : / # are written as %40 %3A %2F %23, in DATABASE_PASSWORD as they are',
+  ],
   [/^28/, 'that the role exists, and that pg_hba.conf lets it come from this machine'],
   [/^3D000/, 'the name of the database, or make it: create database … owner …'],
   [/^53300/, 'max_connections of the server, and who has them: pg_stat_activity'],

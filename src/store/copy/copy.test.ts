@@ -102,7 +102,7 @@ async function refusalOf(work: Promise<unknown>): Promise<string> {
 test('a copy that was restored gives the very same copy again', async () => {
   await withEmpty(async (empty) => {
     const { head, end, verified } = await restore(empty, copy)
-    expect(verified).toEqual({ wallets: 5_000, transfers: 5_000, refusals: 0, faults: 0 })
+    expect(verified).toMatchObject({ wallets: 5_000, transfers: 5_000, refusals: 0, faults: 0, balanceMinor: 615_000n })
     expect(head.currency).toBe('USD')
     expect(gunzipSync(await exported(empty)).equals(gunzipSync(copy))).toBe(true)
     expect(end.rows).toBe(
@@ -206,6 +206,33 @@ for (const [name, bytes, refusal] of damages) {
     })
   })
 }
+
+test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
+  'a refused copy leaves no table in a database without any; a good one creates them, and tables of another program stay alone',
+  async () => {
+    const name = `copy_${crypto.randomUUID().replaceAll('-', '')}`
+    await client.query(`create database ${name}`)
+    const bare = { ...source, name, connection: { ...source.connection, database: name } }
+    const other = new Client(bare.connection)
+    await other.connect()
+    const tables = async () => (await listTables(other)).length
+    try {
+      for (const [, bytes, refusal] of damages) {
+        expect(await refusalOf(restore(bare, bytes()))).toMatch(refusal)
+        expect(await tables()).toBe(0)
+      }
+      await other.query('create table posts (id int)')
+      expect(await refusalOf(restore(bare, copy))).toMatch(/CopyRefused: .* belongs to another program: .* posts/)
+      expect(await tables()).toBe(1)
+      await other.query('drop table posts')
+      expect((await restore(bare, copy)).verified).toMatchObject({ wallets: 5_000, faults: 0 })
+      expect(gunzipSync(await exported(bare)).equals(gunzipSync(copy))).toBe(true)
+    } finally {
+      await other.end()
+      await client.query(`drop database ${name} with (force)`)
+    }
+  },
+)
 
 test('faulty books are refused, unless they are asked for as they are', async () => {
   await client.query('update wallets set balance = 124 where id = (select id from wallets limit 1)')

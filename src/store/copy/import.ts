@@ -1,4 +1,4 @@
-/** Restores a copy into an empty database of the same schema: all of it, verified, or nothing. */
+/** Restores a copy into an empty database: all of it, tables included and verified, or nothing. */
 import type { Readable } from 'node:stream'
 import { copiedColumns } from './export.ts'
 import { copyFormat, CopyRefused, isRow, openChecksum, textSettings, type CopyEnd, type CopyHead } from './copy-file.ts'
@@ -9,6 +9,7 @@ import { sqlState } from '../connection/database-unavailable.ts'
 import { beginSchemaChange } from '../cluster/snapshot.ts'
 import type { Connection, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
+import { describeForeign, migrateInTransaction, migrationStatus } from '../migrations/migrate.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
 import type { Fault } from '../verify/fault.ts'
 import { verifySnapshot, type VerifyResult } from '../verify/verify.ts'
@@ -32,6 +33,7 @@ export async function importBooks(connection: Connection, input: Readable, optio
   try {
     await client.query(beginSchemaChange)
     await client.query(textSettings)
+    await createTables(client)
     const imported = await restore(client, input, options)
     await options.onRestored?.(client, imported)
     await client.query('commit')
@@ -41,6 +43,13 @@ export async function importBooks(connection: Connection, input: Readable, optio
     await client.end()
     input.destroy()
   }
+}
+
+/** In the transaction of the import, so that a refused copy leaves no table behind. */
+async function createTables(db: Queryable): Promise<void> {
+  const { current } = await migrationStatus(db)
+  if (current === 0 && (await listTables(db)).length > 0) throw new CopyRefused(await describeForeign(db))
+  await migrateInTransaction(db)
 }
 
 async function restore(db: Queryable, input: Readable, options: ImportOptions): Promise<Imported> {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, realpath, rmdir } from 'node:fs/promises'
+import { chmod, mkdir, realpath, rmdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chooseAccount, type Account } from './system-account.ts'
@@ -68,6 +68,14 @@ export async function startEmbedded({ dataDir, log }: { dataDir: string; log: Lo
   void keep()
   let releasing: Promise<void> | null = null
   return { connection, release: () => (releasing ??= release()) }
+}
+
+/** Whether the data folder contains a database. Creates nothing. A folder that may not be read counts: its start names the problem. */
+export async function hasDatabase(dataDir: string): Promise<boolean> {
+  return await stat(join(resolve(dataDir), 'postgres')).then(
+    () => true,
+    (error) => errorCode(error) !== 'ENOENT',
+  )
 }
 
 async function openPlace(dataDir: string): Promise<Place> {

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { Queryable } from '../connection/database.ts'
 import { locks } from '../locks.ts'
 import { listTables, quoted } from './tables.ts'
-import { maybe } from '../connection/rows.ts'
+import { maybe, one } from '../connection/rows.ts'
 
 /** One file of `migrations/`: `0001_ledger.sql` is number 1, name `0001_ledger`. */
 export type Migration = { number: number; name: string; sql: string; checksum: string }
@@ -74,6 +74,12 @@ export async function migrate(
   return { applied }
 }
 
+/** The same in a transaction that is open: if it is rolled back, no table is left. */
+export async function migrateInTransaction(client: Queryable): Promise<void> {
+  const migrations = await readMigrations()
+  for (const pending of migrations.slice((await lockApplied(client, migrations)).length)) await apply(client, pending)
+}
+
 /** A new index or column has no statistics, and a restored database has none at all. Do not wait for autovacuum. */
 async function analyze(client: Queryable): Promise<void> {
   const tables = (await listTables(client)).map((table) => quoted(table.name))
@@ -98,16 +104,44 @@ export async function migrationStatus(
   }
 }
 
+/** Why a command that only reads cannot use this database, in a sentence; null when it can. */
+export async function findReadProblem(
+  client: Queryable,
+  options: { migrations?: Migration[] } = {},
+): Promise<string | null> {
+  const { current, latest, pending, problem } = await migrationStatus(client, options)
+  if (problem !== null) return problem
+  if (current === 0) return await describeForeign(client)
+  if (pending.length === 0) return null
+  return `The database is at migration ${current} of ${latest}, and this command changes nothing. Back up, then run "npx billfold migrate"; or use the version of Billfold that runs on it.`
+}
+
+const shownTables = 4
+
+/** A database without our migrations: empty, or of another program. */
+export async function describeForeign(client: Queryable): Promise<string> {
+  const { rows } = await client.query<{ database: string; tables: string[] }>(
+    `select current_database() as database, array(
+       select name from (select case nspname when 'public' then relname else nspname || '.' || relname end::text as name
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where relkind in ('r', 'p') and not relispartition and relpersistence <> 't' and nspname !~ '^pg_' and nspname <> 'information_schema'
+         and not exists (select 1 from pg_depend d where d.objid = c.oid and d.deptype = 'e')) t
+       order by name collate "C") as tables`,
+  )
+  const { database, tables } = one(rows)
+  const check = 'Check DATABASE_URL, or DATA_DIR without it'
+  if (tables.length === 0)
+    return `The database ${database} is empty: it has no tables. ${check}; "npx billfold migrate" prepares a new database, and "npx billfold import" restores a copy.`
+  const more = tables.length > shownTables ? ` and ${tables.length - shownTables} more` : ''
+  return `The database ${database} belongs to another program: it has the tables ${tables.slice(0, shownTables).join(', ')}${more}, and none of Billfold. ${check}.`
+}
+
 async function applyNext(client: Queryable, migrations: Migration[]): Promise<string | null> {
   await client.query('begin')
   try {
     // A pool's time limits are for requests; waiting while another process builds an index is not a fault.
     await client.query('set local statement_timeout = 0; set local lock_timeout = 0')
-    await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
-    const applied = await listApplied(client)
-    const misfit = findMisfit(applied, migrations)
-    if (misfit !== null) throw new MigrationRefused(misfit)
-    const next = migrations[applied.length]
+    const next = migrations[(await lockApplied(client, migrations)).length]
     if (next) await apply(client, next)
     await client.query('commit')
     return next?.name ?? null
@@ -116,6 +150,15 @@ async function applyNext(client: Queryable, migrations: Migration[]): Promise<st
     await client.query('rollback').catch(() => undefined)
     throw error
   }
+}
+
+/** The migrations of the database. No other process applies one until the transaction ends. */
+async function lockApplied(client: Queryable, migrations: Migration[]): Promise<AppliedRow[]> {
+  await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
+  const applied = await listApplied(client)
+  const misfit = findMisfit(applied, migrations)
+  if (misfit !== null) throw new MigrationRefused(misfit)
+  return applied
 }
 
 async function apply(client: Queryable, migration: Migration): Promise<void> {

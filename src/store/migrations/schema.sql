@@ -268,6 +268,24 @@ create table minutes (
   constraint minutes_pkey PRIMARY KEY (minute, process)
 );
 
+create table oidc_starts (
+  state_hash bytea not null,
+  browser_hash bytea not null,
+  purpose text not null,
+  session_id uuid,
+  invite_hash bytea,
+  next text not null,
+  expires_at timestamp with time zone not null,
+  constraint oidc_starts_pkey PRIMARY KEY (state_hash),
+  constraint oidc_starts_browser_hash_check CHECK ((length(browser_hash) = 32)),
+  constraint oidc_starts_check CHECK (((session_id IS NOT NULL) = (purpose = 'connect'::text))),
+  constraint oidc_starts_check1 CHECK (((invite_hash IS NOT NULL) = (purpose = 'accept'::text))),
+  constraint oidc_starts_invite_hash_check CHECK ((length(invite_hash) = 32)),
+  constraint oidc_starts_purpose_check CHECK ((purpose = ANY (ARRAY['sign-in'::text, 'connect'::text, 'accept'::text]))),
+  constraint oidc_starts_state_hash_check CHECK ((length(state_hash) = 32))
+);
+CREATE INDEX oidc_starts_expires_at ON oidc_starts USING btree (expires_at);
+
 create table operator_forms (
   id uuid not null,
   subject text not null,
@@ -283,7 +301,7 @@ create table operators (
   email text not null,
   name text not null,
   role text not null,
-  password_hash text not null,
+  password_hash text,
   totp_secret text,
   totp_pending text,
   totp_step bigint not null default 0,
@@ -342,6 +360,19 @@ create table operator_grants (
   constraint operator_grants_pkey PRIMARY KEY (operator_id, at, kind),
   constraint operator_grants_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
   constraint operator_grants_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'invited'::text, 'reset'::text, 'renewed'::text, 'role'::text, 'restored'::text])))
+);
+
+create table operator_identities (
+  issuer text not null,
+  subject text not null,
+  operator_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone,
+  constraint operator_identities_pkey PRIMARY KEY (issuer, subject),
+  constraint operator_identities_operator_id_issuer_key UNIQUE (operator_id, issuer),
+  constraint operator_identities_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id),
+  constraint operator_identities_issuer_check CHECK (((length(issuer) >= 1) AND (length(issuer) <= 500))),
+  constraint operator_identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
 );
 
 create table operator_invites (
@@ -778,6 +809,8 @@ create table topups (
   version bigint not null default 0,
   look_at timestamp with time zone,
   looks integer not null default 0,
+  next_amount bigint,
+  failure text,
   constraint topups_pkey PRIMARY KEY (id),
   constraint topups_payment_intent_id_key UNIQUE (payment_intent_id),
   constraint topups_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
@@ -786,7 +819,9 @@ create table topups (
   constraint topups_credited_whole CHECK (((credited = 0) OR (credited = amount))),
   constraint topups_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
   constraint topups_dispute_check CHECK ((dispute = ANY (ARRAY['none'::text, 'open'::text, 'won'::text, 'lost'::text]))),
+  constraint topups_failure_check CHECK ((failure = ANY (ARRAY['declined'::text, 'authentication'::text, 'unconfirmed'::text, 'cancelled'::text, 'failed'::text]))),
   constraint topups_never_below_zero CHECK (((refunded >= 0) AND (disputed >= 0) AND ((refunded + disputed) <= credited))),
+  constraint topups_next_amount_check CHECK ((next_amount > 0)),
   constraint topups_problem_check CHECK ((problem = ANY (ARRAY['mismatch'::text, 'credit-refused'::text]))),
   constraint topups_processor_check CHECK ((processor = ANY (ARRAY['stripe'::text, 'sandbox'::text]))),
   constraint topups_state_check CHECK ((state = ANY (ARRAY['created'::text, 'processing'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))
@@ -872,11 +907,13 @@ create table widget_sessions (
   revoked_at timestamp with time zone,
   browser text,
   address_hash bytea,
+  revoked_for text,
   constraint widget_sessions_pkey PRIMARY KEY (token_hash),
   constraint widget_sessions_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
   constraint widget_sessions_link_id_fkey FOREIGN KEY (link_id) REFERENCES links(id),
   constraint widget_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint widget_sessions_address_hash_check CHECK ((length(address_hash) = 32)),
+  constraint widget_sessions_revoked_for_check CHECK ((revoked_for = ANY (ARRAY['signed-out'::text, 'signed-out-everywhere'::text, 'password-changed'::text]))),
   constraint widget_sessions_token_hash_check CHECK ((length(token_hash) = 32))
 );
 CREATE INDEX widget_sessions_expires_at ON widget_sessions USING btree (expires_at);

@@ -13,6 +13,9 @@ export type NewSession = {
   readonly lifetimeMs: number
 }
 
+/** Why sessions are revoked before they expire. */
+export type RevokedFor = 'signed-out' | 'signed-out-everywhere' | 'password-changed'
+
 /** The current state of a session, with everything that can end it and that it shows. */
 export type Session = Omit<NewSession, 'lifetimeMs'> & {
   readonly expiresAt: Date
@@ -26,7 +29,10 @@ export type Session = Omit<NewSession, 'lifetimeMs'> & {
   /** The browser that uses the session is known. */
   readonly isBrowserRecorded: boolean
   readonly isRevoked: boolean
-  readonly isLinked: boolean
+  /** Null if it was not revoked, or by a process of an older version. */
+  readonly revokedFor: RevokedFor | null
+  readonly isDisconnected: boolean
+  readonly isSignedOut: boolean
   readonly isAppActive: boolean
   readonly balanceMinor: bigint
   readonly sequence: number
@@ -58,7 +64,8 @@ export async function insertWidgetSession(db: Queryable, session: NewSession): P
 const sessionColumns = `s.token_hash as "tokenHash", s.client_id as "clientId", s.link_id as "linkId", s.user_id as "userId",
     s.parent_origin as "parentOrigin", s.expires_at as "expiresAt", now() as "readAt", s.expires_at <= now() as "isExpired",
     u.first_name as "firstName", u.last_name as "lastName", u.language, s.address_hash is not null as "isBrowserRecorded",
-    s.revoked_at is not null as "isRevoked", l.disconnected_at is null and l.signed_out_at is null as "isLinked",
+    s.revoked_at is not null as "isRevoked", s.revoked_for as "revokedFor", l.disconnected_at is not null as "isDisconnected",
+    l.signed_out_at is not null as "isSignedOut",
     a.is_active as "isAppActive", d.id as "deviceId", ${presenceUntilSql('d')} as "presenceUntil",
     ${isUseDueSql('d')} as "isDeviceUseDue"`
 const walletColumns = `w.balance as "balanceMinor", w.sequence::float8 as sequence, w.frozen_for as "frozenFor"`
@@ -95,22 +102,24 @@ export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]
 }
 
 export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer): Promise<void> {
-  await db.query('update widget_sessions set revoked_at = now() where token_hash = $1 and revoked_at is null', [
-    tokenHash,
-  ])
+  await db.query(
+    `update widget_sessions set revoked_at = now(), revoked_for = 'signed-out' where token_hash = $1 and revoked_at is null`,
+    [tokenHash],
+  )
 }
 
 /** Revokes the user's sessions, or those of one app; also those that expired lately, which links to papers still depend on. */
 export async function updateSessionsRevoked(
   db: Queryable,
   userId: string,
+  revokedFor: RevokedFor,
   { clientId, except }: { clientId?: string | undefined; except?: Buffer | undefined } = {},
 ): Promise<void> {
   await db.query(
-    `update widget_sessions set revoked_at = now()
+    `update widget_sessions set revoked_at = now(), revoked_for = $4
      where user_id = $1 and expires_at > now() - interval '15 minutes' and revoked_at is null
        and ($2::text is null or client_id = $2) and ($3::bytea is null or token_hash <> $3)`,
-    [userId, clientId ?? null, except ?? null],
+    [userId, clientId ?? null, except ?? null, revokedFor],
   )
 }
 

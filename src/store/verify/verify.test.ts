@@ -112,7 +112,9 @@ test('good books, with a debt and a refusal in them, have no fault', async () =>
   const faults: Fault[] = []
   const result = await verifyBooks(database.connection, { onFault: (fault) => faults.push(fault) })
   expect(faults).toEqual([])
-  expect(result).toEqual({ wallets: 2, transfers: 7, refusals: 1, faults: 0 })
+  const entry = { transactionId: expect.stringMatching(/^txn_[0-9a-f]{32}$/) as string, createdAt: new Date(at) }
+  const counts = { wallets: 2, transfers: 7, refusals: 1, faults: 0, balanceMinor: 450n }
+  expect(result).toEqual({ ...counts, first: entry, last: entry })
 })
 
 /** A statement that breaks the books; each check it must raise, with the wallet and entry that are named. */

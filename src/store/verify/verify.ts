@@ -9,7 +9,8 @@ import { nextSlice, type Slice, type WalletRange } from './slice.ts'
 import type { Stretch } from './stretch.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
 import { verifyTotals } from './totals.ts'
-import { one } from '../connection/rows.ts'
+import { maybe, one } from '../connection/rows.ts'
+import { transactionIdOf } from '../outcomes.ts'
 
 export type VerifyProgress = { readonly part: 'wallets' | 'totals'; readonly done: number; readonly total: number }
 
@@ -27,7 +28,14 @@ export type VerifyResult = {
   readonly transfers: number
   readonly refusals: number
   readonly faults: number
+  /** The sum of all balances. */
+  readonly balanceMinor: bigint
+  /** The oldest and the newest entry by time; undefined without entries. */
+  readonly first: CoveredEntry | undefined
+  readonly last: CoveredEntry | undefined
 }
+
+export type CoveredEntry = { readonly transactionId: string; readonly createdAt: Date }
 
 /**
  * Memory does not grow with the books: PostgreSQL checks one slice of wallets at a time and returns only faults. The snapshot
@@ -64,10 +72,11 @@ async function verifyTogether(all: Connections, options: VerifyOptions): Promise
   const { onProgress, onFault, signal } = options
   for (const db of all)
     await db.query(`set local statement_timeout = 0; set local work_mem = '64MB'; set local jit = off`)
-  const { rows } = await all[0].query<{ wallets: number; entries: number }>(
-    'select count(*)::float8 as wallets, coalesce(sum(sequence), 0)::float8 as entries from wallets',
+  const { rows } = await all[0].query<{ wallets: number; entries: number; balanceMinor: bigint }>(
+    `select count(*)::float8 as wallets, coalesce(sum(sequence), 0)::float8 as entries, coalesce(sum(balance), 0) as "balanceMinor"
+     from wallets`,
   )
-  const { wallets, entries } = one(rows)
+  const { wallets, entries, balanceMinor } = one(rows)
   const total = wallets + entries
   let faults = 0
   const tell = (found: readonly Fault[]) => {
@@ -90,7 +99,19 @@ async function verifyTogether(all: Connections, options: VerifyOptions): Promise
   onProgress?.({ part: 'totals', done, total })
   const totals = await verifyTotals(all, { isEntriesClean: faults === 0 })
   tell(totals.faults)
-  return { wallets, transfers: totals.transfers, refusals: totals.refusals, faults }
+  const { transfers, refusals } = totals
+  const [first, last] = [await findOutermost(all[0], 'asc'), await findOutermost(all[0], 'desc')]
+  return { wallets, transfers, refusals, faults, balanceMinor, first, last }
+}
+
+/** Reads every entry once more: entries have no ordered index by time, which every debit would have to write. */
+async function findOutermost(db: Queryable, order: 'asc' | 'desc'): Promise<CoveredEntry | undefined> {
+  const { rows } = await db.query<{ referenceKey: string; createdAt: Date }>(
+    `select replace(reference_key::text, '-', '') as "referenceKey", created_at as "createdAt" from transfers
+     order by created_at ${order}, reference_key ${order} limit 1`,
+  )
+  const row = maybe(rows)
+  return row && { transactionId: transactionIdOf(row.referenceKey), createdAt: row.createdAt }
 }
 
 const maxEntriesPerSlice = 200_000

@@ -1,7 +1,13 @@
 /** Calls of the hosted pages to the widget API. */
 import type { AnyErrorCode, Transaction, WidgetWalletResponse } from '../../../sdk/contract.ts'
 
-export type WalletApp = { readonly clientId: string; readonly name: string; readonly logo: string | null }
+export type WalletApp = {
+  readonly clientId: string
+  readonly name: string
+  readonly logo: string | null
+  /** White text on it is legible in both themes. */
+  readonly color: string
+}
 
 /** What this browser has proved: that an app opened the wallet; that the user signed in here; that the user just gave the password. */
 export type Proof = 'session' | 'person' | 'presence'
@@ -22,9 +28,19 @@ export type WidgetTransaction = Transaction & {
 
 export type WaitingTopup = { readonly amount: number; readonly createdAt: string }
 
+/** A payment that was begun in this app and may still be paid. */
+export type OpenTopup = WaitingTopup & { readonly paymentIntentId: string }
+
+/** A card payment of the last week that took no money. */
+export type FailedTopup = WaitingTopup & {
+  readonly reason: 'declined' | 'authentication' | 'unconfirmed' | 'cancelled' | 'failed'
+}
+
 export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
   readonly transactions: readonly WidgetTransaction[]
   readonly waiting: readonly WaitingTopup[]
+  readonly openTopups?: readonly OpenTopup[]
+  readonly failedTopups?: readonly FailedTopup[]
   readonly user: { readonly language: string | null }
   readonly currency: string
   /** Identifies the user of this app: the same in all sessions of one serviceUserId. */
@@ -37,9 +53,15 @@ export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
   readonly presenceUntil?: string
 }
 
+/** The debt of a wallet that is frozen for its debt; 0 for every other wallet. */
+export function owedIn({ frozenReason, balance }: WidgetWallet): number {
+  return frozenReason === 'debt' ? Math.max(0, -balance) : 0
+}
+
 export type LinkedApp = {
   readonly clientId: string
   readonly appName: string
+  readonly color: string
   readonly connectedAt: string
   readonly isThisApp: boolean
   readonly scopes: readonly string[]

@@ -1,7 +1,10 @@
 /** Formats money and time in the reader's language. */
 import { isolate } from '../../languages/words.ts'
 
-export function formatMoney(amount: number, currency: string, lang: string, isSigned = false): string {
+/** Decimal text is formatted exactly, also where a number would lose digits. */
+type Amount = number | `${number}`
+
+export function formatMoney(amount: Amount, currency: string, lang: string, isSigned = false): string {
   return moneyParts(amount, currency, lang, isSigned)
     .map(({ text }) => text)
     .join('')
@@ -10,7 +13,7 @@ export function formatMoney(amount: number, currency: string, lang: string, isSi
 export type MoneyPart = { readonly text: string; readonly isMinor: boolean }
 
 /** Splits an amount into parts, in the order of the language, so that the decimals can be set smaller. */
-export function moneyParts(amount: number, currency: string, lang: string, isSigned = false): MoneyPart[] {
+export function moneyParts(amount: Amount, currency: string, lang: string, isSigned = false): MoneyPart[] {
   return moneyFormat(currency, lang, isSigned)
     .formatToParts(amount)
     .map(({ type, value }) => ({

@@ -1,6 +1,6 @@
 /** The balance and its actions. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { WidgetWallet } from './call.ts'
+import { owedIn, type WidgetWallet } from './call.ts'
 import { formatMoney, moneyParts } from './format.ts'
 import { usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
@@ -47,11 +47,6 @@ export function Hero({ wallet, missing, isStale, onTopup }: HeroProps) {
       <BalanceAnnouncement balance={balance} currency={currency} />
     </section>
   )
-}
-
-/** The debt of a wallet that is frozen for its debt; 0 for every other wallet. */
-export function owedIn({ frozenReason, balance }: WidgetWallet): number {
-  return frozenReason === 'debt' ? Math.max(0, -balance) : 0
 }
 
 /** The width of a text in digits. Separators count as half a digit. */

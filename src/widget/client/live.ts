@@ -6,7 +6,7 @@ export type LiveEvents = {
   readonly changed: (change: LiveChange) => void
   readonly expiring: () => void
   readonly expired: () => void
-  readonly ended: (code: string) => void
+  readonly ended: (end: { readonly code: string; readonly reason?: string }) => void
   readonly lost: () => void
 }
 
@@ -18,7 +18,7 @@ export function openLive(session: string, on: LiveEvents): { close(): void } {
   listen('wallet', on.changed)
   listen('expiring', on.expiring)
   listen('expired', () => (close(), on.expired()))
-  listen('ended', ({ code }: { code?: string }) => (close(), on.ended(code ?? 'INVALID_SESSION')))
+  listen('ended', (end: { code?: string; reason?: string }) => (close(), on.ended({ code: 'INVALID_SESSION', ...end })))
   // EventSource would reconnect without back-off and hide a refusal, so it is closed on its first error.
   source.addEventListener('error', () => (close(), on.lost()))
   return { close }

@@ -4,22 +4,33 @@ import { useEffect, useState } from 'preact/hooks'
 import type { LaterFiles, LaterView } from '../later-views.ts'
 import type { View as Account } from './account/account.tsx'
 import type { View as Activity } from './activity/activity.tsx'
+import type { View as Ended } from './ended.tsx'
 import { PageContext, usePage } from './page-context.tsx'
 import { Notice, useIsMounted, ViewHead } from './parts.tsx'
 import type { View as Prove } from './prove.tsx'
+import type { View as Pay } from './topup/pay.tsx'
 
-type Views = { readonly account: typeof Account; readonly activity: typeof Activity; readonly prove: typeof Prove }
+type Views = {
+  readonly account: typeof Account
+  readonly activity: typeof Activity
+  readonly prove: typeof Prove
+  readonly ended: typeof Ended
+  readonly pay: typeof Pay
+}
 type Loaded<Name extends LaterView> = { readonly View: Views[Name]; readonly words: Readonly<Record<string, string>> }
 
 type LoadViewProps<Name extends LaterView> = {
   name: Name
   /** Shown while the view is loading. */
   title: string
-  onBack: () => void
+  /** Absent where there is no way back. */
+  onBack?: (() => void) | undefined
+  /** Shown instead of the title while the view is loading; a failure shows the title. */
+  waiting?: VNode
   children: (View: Views[Name]) => VNode
 }
 
-export function LoadView<Name extends LaterView>({ name, title, onBack, children }: LoadViewProps<Name>) {
+export function LoadView<Name extends LaterView>({ name, title, onBack, waiting, children }: LoadViewProps<Name>) {
   const page = usePage()
   const isMounted = useIsMounted()
   const [loaded, setLoaded] = useState(ready.get(name) as Loaded<Name> | undefined)
@@ -51,6 +62,7 @@ export function LoadView<Name extends LaterView>({ name, title, onBack, children
         {children(loaded.View)}
       </PageContext.Provider>
     )
+  if (waiting && !hasFailed) return waiting
   return (
     <section class="account" aria-busy={!hasFailed}>
       <ViewHead title={title} onBack={onBack} />
@@ -74,19 +86,23 @@ export function LoadView<Name extends LaterView>({ name, title, onBack, children
   )
 }
 
-/** Loads views when the browser is idle, so that they open without a wait. */
-export function usePreload(names: readonly LaterView[]): void {
+const firstUse = ['pointerover', 'pointerdown', 'focusin'] as const
+
+/**
+ * Loads the page's views as soon as the user points at the page or moves the focus into it, so that they open without a wait. Until then
+ * none loads.
+ */
+export function usePreload(): void {
   const { later } = usePage()
   useEffect(() => {
-    const { connection } = navigator as { connection?: { saveData?: boolean } }
-    if (connection?.saveData) return undefined
-    const start = () => void Promise.all(names.map((name) => load(name, later[name]!)))
-    if (!('requestIdleCallback' in window)) {
-      const timer = setTimeout(start, 1_000)
-      return () => clearTimeout(timer)
+    const stop = () => firstUse.forEach((type) => removeEventListener(type, start))
+    const start = () => {
+      stop()
+      for (const [name, files] of Object.entries(later)) void load(name as LaterView, files)
     }
-    const idle = requestIdleCallback(start, { timeout: 5_000 })
-    return () => cancelIdleCallback(idle)
+    const { connection } = navigator as { connection?: { saveData?: boolean } }
+    if (!connection?.saveData) firstUse.forEach((type) => addEventListener(type, start))
+    return stop
   }, [])
 }
 
@@ -115,7 +131,7 @@ function load<Name extends LaterView>(name: Name, files: LaterFiles): Promise<Lo
   return under as Promise<Loaded<Name> | undefined>
 }
 
-async function fetchView({ script, words }: LaterFiles): Promise<Loaded<LaterView>> {
+async function fetchView({ script, words, style }: LaterFiles): Promise<Loaded<LaterView>> {
   // Browsers cache a failed import, so the next attempt needs another address.
   const address = failures === 0 ? script : `${script}?try=${failures}`
   const [view, texts] = await Promise.all([
@@ -124,8 +140,30 @@ async function fetchView({ script, words }: LaterFiles): Promise<Loaded<LaterVie
       if (!response.ok) throw new Error(`${response.status} ${words}`)
       return response.json() as Promise<Record<string, string>>
     }),
+    withinLimit(loadStyle(style)),
   ])
   return { View: view.View, words: texts }
+}
+
+const styles = new Map<string, Promise<void>>()
+
+/** Views share a stylesheet. If it failed, the next attempt loads it again. */
+function loadStyle(href: string): Promise<void> {
+  let style = styles.get(href)
+  if (!style) {
+    style = new Promise((resolve, reject) => {
+      const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href })
+      link.addEventListener('load', () => resolve())
+      link.addEventListener('error', () => {
+        link.remove()
+        styles.delete(href)
+        reject(new Error(`no ${href}`))
+      })
+      document.head.append(link)
+    })
+    styles.set(href, style)
+  }
+  return style
 }
 
 function withinLimit<T>(result: Promise<T>): Promise<T> {
@@ -137,7 +175,7 @@ function fetchFile(address: string): Promise<Response> {
   return fetch(address, { credentials: 'omit', signal: AbortSignal.timeout(timeoutMs) })
 }
 
-async function isGone({ script, words }: LaterFiles): Promise<boolean> {
-  const answers = await Promise.allSettled([fetchFile(script), fetchFile(words)])
+async function isGone({ script, words, style }: LaterFiles): Promise<boolean> {
+  const answers = await Promise.allSettled([script, words, style].map(fetchFile))
   return answers.some((answer) => answer.status === 'fulfilled' && answer.value.status === 404)
 }

@@ -6,21 +6,28 @@ import type { Words } from '../../languages/words.ts'
 import { usePage } from './page-context.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
+type AppMarkProps = { name: string; logo?: string | null; color?: string }
+
 /** The app's logo, or the first letter of its name where it has no logo or the logo does not load. */
-export function AppMark({ name, logo }: { name: string; logo?: string | null }) {
+export function AppMark({ name, logo, color }: AppMarkProps) {
   const [isBroken, setBroken] = useState(false)
   if (logo && !isBroken) return <img class="mark" src={logo} alt="" onError={() => setBroken(true)} />
   return (
-    <span class="mark" aria-hidden="true">
+    <span class="mark" style={color && { background: color, color: '#fff' }} aria-hidden="true">
       {firstLetter(name)}
     </span>
   )
 }
 
 /** The first grapheme, so that an emoji or an accented letter stays whole. */
-export function firstLetter(name: string): string {
+function firstLetter(name: string): string {
   const [first] = new Intl.Segmenter().segment(name.trim())
   return first?.segment.toUpperCase() ?? ''
+}
+
+/** One letter, because two can form a word: the initials of some Arabic and Hebrew names read “no”. */
+export function initialOf({ firstName, lastName }: { firstName: string; lastName: string }): string {
+  return firstLetter(firstName) || firstLetter(lastName)
 }
 
 /** Whether the component is still mounted: an answer that arrives later is dropped. */
@@ -149,10 +156,10 @@ export function TopBar({ children }: { children?: ComponentChildren }) {
     <header class="top">
       <AppMark name={appName} logo={logo} />
       <div class="top-name">
-        <span>
+        <span title={appName}>
           <bdi>{appName}</bdi>
         </span>
-        <span class="muted">
+        <span class="muted" title={`${words.wallet} · ${service.name}`}>
           {words.wallet}
           {' · '}
           <bdi>{service.name}</bdi>
@@ -163,13 +170,15 @@ export function TopBar({ children }: { children?: ComponentChildren }) {
   )
 }
 
-export function ViewHead({ title, onBack }: { title: string; onBack: () => void }) {
+export function ViewHead({ title, onBack }: { title: string; onBack: (() => void) | undefined }) {
   const { say } = usePage()
   return (
     <header class="account-head">
-      <button type="button" class="round" aria-label={say('back')} onClick={onBack}>
-        <Icon name="back" />
-      </button>
+      {onBack && (
+        <button type="button" class="round" aria-label={say('back')} onClick={onBack}>
+          <Icon name="back" />
+        </button>
+      )}
       <Heading>{title}</Heading>
     </header>
   )

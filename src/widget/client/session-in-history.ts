@@ -14,15 +14,15 @@ export type FirstSession = {
 /** Parameters that are useless after a reload or must not be shared. */
 const transient = ['session', 'payment_intent', 'payment_intent_client_secret', 'redirect_status']
 
-/** Parameters for one purchase: after a reload it may already be paid. */
+/** Parameters for one purchase: after a reload it may already be paid. The top-up page keeps them in the history entry. */
 const once = ['amount', 'reason']
 
 /** Keeps the clientId in the address: without a session the server needs it to know which origins may frame the page. */
-export function takeSession({ clientId, kind, page }: PageData): FirstSession {
+export function takeSession({ clientId, kind }: PageData): FirstSession {
   const url = new URL(location.href)
   const given = url.searchParams.get('session')
   const kept = storedToken()
-  for (const name of page === 'wallet' ? [...transient, ...once] : transient) url.searchParams.delete(name)
+  for (const name of [...transient, ...once]) url.searchParams.delete(name)
   url.searchParams.set('clientId', clientId)
   // A revoked token is not stored: the page shows the sign-in form, also after a reload.
   const token = given ? (kind === 'signed-out' ? null : given) : kept
@@ -30,13 +30,18 @@ export function takeSession({ clientId, kind, page }: PageData): FirstSession {
   return { token, isFromHistory: !given && kept !== null }
 }
 
+/** Safari throws after a hundred changes in half a minute: the page then works on, and a reload asks for a session. */
 export function storeSession(token: string | null): void {
-  if (storedToken() !== token) history.replaceState(stateWith(token), '')
+  try {
+    if (storedToken() !== token) history.replaceState(stateWith(token), '')
+  } catch {}
 }
 
-/** Without a session the entry may hold a sign-in that waits for its code. */
+/** The entry may also hold a payment; without a session, a sign-in that waits for its code; with one, the view that is open. */
 function stateWith(token: string | null): object {
-  return token === null ? { ...(history.state as object | null), session: token } : { session: token }
+  const { at: _, ...signedOut } = (history.state ?? {}) as Record<string, unknown>
+  const { code: __, ...signedIn } = (history.state ?? {}) as Record<string, unknown>
+  return token === null ? { ...signedOut, session: token } : { ...signedIn, session: token }
 }
 
 function storedToken(): string | null {

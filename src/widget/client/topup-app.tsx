@@ -1,19 +1,23 @@
-/** The top-up page: first the amount, then the card. It opens in a separate window or in a frame. */
+/** The top-up page: first the amount, then the payment, which loads later. It opens in a separate window or in a frame. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageData, TopupOffer } from '../page-data.ts'
+import { owedIn, type WaitingTopup } from './call.ts'
 import { Field } from './fields.tsx'
 import { formatMoney } from './format.ts'
-import { owedIn } from './hero.tsx'
+import { LoadView, usePreload } from './load-view.tsx'
 import { PageContext, pageFor, Phrase, usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 import { isFramed } from './parent.ts'
 import { Heading, Notice, Panel, Support, TopBar, useIsHydrated } from './parts.tsx'
 import type { Surroundings } from './start.ts'
-import { parseTypedAmount, presetsFor, withinLimits } from './topup/offered-amounts.ts'
-import { TopupCard, type TopupCardProps } from './topup/card.tsx'
+import { presetsFor, readTypedAmount, withinLimits } from './topup/offered-amounts.ts'
+import { keepPayment, pushStep } from './topup/kept-topup.ts'
 import { NeedText } from './topup/need.tsx'
+import type { TopupOrder } from './topup/pay.tsx'
+import { reportPaid, useNeed, useOrder } from './topup/use-kept-topup.ts'
 import { requestSession, walletUrl } from './topup/window.ts'
+import { ProofContext, type Proofs } from './use-proof.ts'
 import { useWalletSession, type Visit } from './use-wallet-session.ts'
 import type { WalletState } from './wallet-session.ts'
 
@@ -28,12 +32,19 @@ export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
   const { paymentIntentId, chosen } = (person === 0 && here) || {}
   return (
     <PageContext.Provider value={pageFor(page, person)}>
-      <TopBar>
-        <BackToWallet token={visit.token()} />
-      </TopBar>
-      <Topup key={person} visit={visit} paymentIntentId={paymentIntentId} chosen={chosen} />
+      <ProofContext.Provider value={proofsOf(visit)}>
+        <TopBar>
+          <BackToWallet token={visit.token()} />
+        </TopBar>
+        <Topup key={person} visit={visit} paymentIntentId={paymentIntentId} chosen={chosen} />
+      </ProofContext.Provider>
     </PageContext.Provider>
   )
+}
+
+/** The receipt of a top-up needs no more than the session, and this page has no prompt for more. */
+function proofsOf({ token }: Visit): Proofs {
+  return { token, has: () => false, ask: () => Promise.resolve(false), prompt: null, decline: () => undefined }
 }
 
 /** Only in a frame, which showed the wallet before; a window is closed instead. */
@@ -69,40 +80,93 @@ type TopupProps = { visit: Visit; paymentIntentId: string | undefined; chosen: s
 
 function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
   const { topup, say } = usePage<'topup'>()
-  const { state } = visit
-  const [order, setOrder] = useState<TopupCardProps['order'] | undefined>(
-    paymentIntentId === undefined ? undefined : { paymentIntentId },
-  )
+  const { state, person } = visit
+  const wallet = state.kind === 'open' ? state.wallet : undefined
+  const [order, setOrder] = useOrder(visit, paymentIntentId)
+  const ordered = useRef<string | null>(null)
+  const need = useNeed(wallet, person)
+  usePreload()
   // Keep the card form while the session is renewed; a call that fails in the meantime shows its own error.
   const isPaying = order !== undefined && state.kind !== 'ended' && state.kind !== 'signed-out'
   if (!isPaying && state.kind !== 'open' && state.kind !== 'loading')
     return <Trouble state={state} visit={visit} hasOrder={order !== undefined} />
   if (topup.processor === 'none') return <Panel icon="card" title={say('topupNoneTitle')} text={say('topupNoneText')} />
-  if (state.kind === 'open' && state.wallet.frozenReason === 'operator' && order === undefined)
+  if (wallet?.frozenReason === 'operator' && order === undefined)
     return (
       <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')}>
         <Support />
       </Panel>
     )
-  const owed = state.kind === 'open' ? owedIn(state.wallet) : 0
-  const into = <IntoWallet user={state.kind === 'open' ? state.wallet.user : undefined} />
+  const owed = wallet ? owedIn(wallet) : 0
+  const into = <IntoWallet user={wallet?.user} />
   if (order === undefined)
     return (
       // The debt is known only after the wallet is loaded; the key then resets the form to offer it.
       <AmountForm
-        key={owed}
-        offer={topup}
+        key={`${owed} ${need.need}`}
+        offer={{ ...topup, ...need }}
         owed={owed}
+        waiting={wallet?.waiting ?? []}
         before={chosen}
-        onAmount={(amount) => setOrder({ amount, owed })}
+        onAmount={(amount) => {
+          pushStep()
+          setOrder({ amount, owed, replaces: ordered.current })
+        }}
       >
         {into}
       </AmountForm>
     )
+  const chooseAmount = () => {
+    pushStep()
+    setOrder(undefined)
+  }
+  const waiting = <WaitingForPayment order={order}>{into}</WaitingForPayment>
   return (
-    <TopupCard order={order} visit={visit} onChangeAmount={() => setOrder(undefined)}>
-      {into}
-    </TopupCard>
+    <LoadView name="pay" title={say('addMoney')} onBack={chooseAmount} waiting={waiting}>
+      {(Pay) =>
+        // The session that may ask about the payment is not known yet.
+        state.kind === 'loading' ? (
+          waiting
+        ) : (
+          <Pay
+            key={'paymentIntentId' in order ? order.paymentIntentId : 'new'}
+            order={order}
+            visit={visit}
+            onOrdered={({ paymentIntentId: id, amount }) => {
+              ordered.current = id
+              keepPayment({ paymentIntentId: id, amount })
+            }}
+            onPaid={(amount) => reportPaid(visit, amount)}
+            onChangeAmount={chooseAmount}
+            onStartAgain={() => {
+              ordered.current = null
+              chooseAmount()
+            }}
+          >
+            {into}
+          </Pay>
+        )
+      }
+    </LoadView>
+  )
+}
+
+/** In the place of the payment's first state, so that nothing moves when it appears. */
+function WaitingForPayment({ order, children }: { order: TopupOrder; children: ComponentChildren }) {
+  const { lang, topup, say } = usePage<'topup'>()
+  if ('paymentIntentId' in order) return <Panel icon="card" isBusy title={say('topupChecking')} />
+  const { amount, owed } = order
+  const word = owed > 0 && amount <= owed ? 'repay' : 'addAmount'
+  return (
+    <section class="topup card stack" aria-busy="true">
+      <div class="topup-head">
+        <Heading>{say(word, { amount: formatMoney(amount, topup.currency, lang) })}</Heading>
+        {children}
+      </div>
+      <p class="muted" role="status">
+        {say('topupPreparing')}
+      </p>
+    </section>
   )
 }
 
@@ -120,7 +184,21 @@ type TroubleProps = {
 
 /** Shown without a session. A frame requests one from the parent page; a window from the wallet that opened it, if that still exists. */
 function Trouble({ state, visit, hasOrder }: TroubleProps) {
-  const { say } = usePage<'topup'>()
+  const page = usePage<'topup'>()
+  const { say } = page
+  if (state.kind === 'ended' || state.kind === 'signed-out')
+    return (
+      <LoadView name="ended" title={say('wallet')}>
+        {(Ended) => (
+          <Ended
+            reason={state.kind === 'ended' ? state.reason : undefined}
+            note={hasOrder ? say('topupLands') : undefined}
+            onSignIn={isFramed() ? () => location.assign(walletUrl(page, null)) : undefined}
+            onRetry={() => visit.session().retry()}
+          />
+        )}
+      </LoadView>
+    )
   if (state.kind === 'failed')
     return (
       <Panel icon="cloud" title={say('noNetworkTitle')} text={say('notReached')}>
@@ -129,14 +207,13 @@ function Trouble({ state, visit, hasOrder }: TroubleProps) {
         </button>
       </Panel>
     )
-  const isStuck = state.kind === 'expired' && state.isStuck
   const text = say(isFramed() ? 'expiredText' : 'topupExpiredText')
   return (
     <Panel icon="clock" title={say('expiredTitle')} text={hasOrder ? `${say('topupLands')} ${text}` : text}>
-      {isFramed() && state.kind === 'expired' && (
+      {isFramed() && (
         <>
-          <p role="status">{say(isStuck ? 'expiredStuck' : 'renewing')}</p>
-          {isStuck && (
+          <p role="status">{say(state.isStuck ? 'expiredStuck' : 'renewing')}</p>
+          {state.isStuck && (
             <button type="button" class="button" onClick={() => visit.session().askForRenewal()}>
               {say('renew')}
             </button>
@@ -151,29 +228,31 @@ type AmountProps = {
   offer: TopupOffer
   /** The debt of the wallet. */
   owed: number
+  /** Top-ups that the bank is still processing. */
+  waiting: readonly WaitingTopup[]
   before: string | undefined
   onAmount: (amount: number) => void
   children: ComponentChildren
 }
 
-function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
+function AmountForm({ offer, owed, waiting, before, onAmount, children }: AmountProps) {
   const { lang, say } = usePage<'topup'>()
-  const { currency, min, max } = offer
   const wanted = Math.max(owed, offer.need ?? 0)
   const presets = presetsFor(offer, wanted)
-  const first = owed === 0 && before ? before : wanted > 0 ? presets[0] : (presets[1] ?? presets[0] ?? 'other')
+  // The amount of a need that has been met since is not offered any more.
+  const isOffered = before === 'other' || presets.includes(Number(before))
+  const first = owed === 0 && isOffered ? before : wanted > 0 ? presets[0] : (presets[1] ?? presets[0] ?? 'other')
   const [chosen, setChosen] = useState<number | 'other'>(presets.includes(Number(first)) ? Number(first) : 'other')
-  const [isWrong, setWrong] = useState(false)
+  const [problem, setProblem] = useState<string>()
   const isReady = useIsHydrated()
-  const money = (amount: number) => formatMoney(amount, currency, lang)
 
   function submit(event: SubmitEvent): void {
     event.preventDefault()
     const form = event.currentTarget as HTMLFormElement
     const typed = form.querySelector<HTMLInputElement>('[name=other]')
-    const amount = chosen === 'other' ? parseTypedAmount(typed?.value ?? '', offer) : chosen
-    setWrong(amount === undefined)
-    if (amount !== undefined) onAmount(amount)
+    const read = chosen === 'other' ? readTypedAmount(typed?.value ?? '', offer, { lang, say }) : { amount: chosen }
+    setProblem('problem' in read ? read.problem : undefined)
+    if ('amount' in read) onAmount(read.amount)
     else typed?.focus()
   }
 
@@ -183,6 +262,11 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
         <Heading>{say('addMoney')}</Heading>
         {children}
       </div>
+      {waiting.length > 0 && (
+        <Notice tone="info" icon="clock">
+          {say('onItsWay', { amount: formatMoney(sumOf(waiting), offer.currency, lang) })}
+        </Notice>
+      )}
       <Wanted offer={offer} owed={owed} wanted={wanted} />
       <fieldset>
         <legend class="visually-hidden">{say('amount')}</legend>
@@ -196,7 +280,7 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
                 checked={chosen === preset}
                 onChange={() => setChosen(preset)}
               />
-              <span class="money">{presetText(preset, currency, lang)}</span>
+              <span class="money">{presetText(preset, offer.currency, lang)}</span>
               <Icon name="check" />
             </label>
           ))}
@@ -219,8 +303,9 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
           label={say('amount')}
           inputMode="decimal"
           autoComplete="off"
-          maxLength={20}
-          problem={isWrong ? say('amountWrong', { min: money(min), max: money(max) }) : undefined}
+          // Longer than any amount: a pasted amount that loses its end is another amount.
+          maxLength={100}
+          problem={problem}
         />
       )}
       <button class="button" disabled={!isReady}>
@@ -228,6 +313,10 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
       </button>
     </form>
   )
+}
+
+function sumOf(topups: readonly WaitingTopup[]): number {
+  return topups.reduce((sum, { amount }) => sum + amount, 0)
 }
 
 /** Explains the first amount, and why it differs from the missing amount. */

@@ -23,6 +23,8 @@ export type Proofs = {
   /** Resolves to false if the user declines. */
   readonly ask: (needed: NeededProof, hasExits?: boolean) => Promise<boolean>
   readonly prompt: ProofPrompt | null
+  /** Closes the prompt, if it is open, without a proof. */
+  readonly decline: () => void
   /** The current session, which may have been renewed while the prompt was open. */
   readonly token: () => string | null
 }
@@ -42,7 +44,7 @@ export function useProof(
   onDeclined: () => void,
 ): Proofs {
   const [prompt, setPrompt] = useState<ProofPrompt | null>(null)
-  const open = useRef<{ result: Promise<boolean>; settle: (isProved: boolean) => void }>(undefined)
+  const open = useRef<{ result: Promise<boolean>; answer: (isProved: boolean) => void }>(undefined)
   const wasPerson = useRef(false)
   const opener = useRef<Element | null>(null)
   if (wallet.proof !== 'session') wasPerson.current = true
@@ -56,17 +58,14 @@ export function useProof(
     if (open.current) return open.current.result
     const { promise, resolve } = Promise.withResolvers<boolean>()
     opener.current = document.activeElement
-    open.current = { result: promise, settle: resolve }
-    setPrompt({
-      cause: needed === 'presence' ? 'presence' : wasPerson.current ? 'ended' : 'first',
-      hasExits,
-      answer: (isProved) => {
-        open.current = undefined
-        setPrompt(null)
-        resolve(isProved)
-        if (!isProved && needed === 'person') onDeclined()
-      },
-    })
+    const answer = (isProved: boolean) => {
+      open.current = undefined
+      setPrompt(null)
+      resolve(isProved)
+      if (!isProved && needed === 'person') onDeclined()
+    }
+    open.current = { result: promise, answer }
+    setPrompt({ cause: needed === 'presence' ? 'presence' : wasPerson.current ? 'ended' : 'first', hasExits, answer })
     return promise
   }
 
@@ -78,7 +77,7 @@ export function useProof(
     })
     return () => {
       onProofNeeded(undefined)
-      open.current?.settle(false)
+      open.current?.answer(false)
     }
   }, [])
 
@@ -90,5 +89,6 @@ export function useProof(
     opener.current = null
   }, [prompt])
 
-  return { has, ask, prompt, token: () => session.token() }
+  const decline = () => open.current?.answer(false)
+  return { has, ask, prompt, decline, token: () => session.token() }
 }

@@ -1,16 +1,16 @@
 /** The wallet page: one view for each state of the session. The server renders the first state with the same code. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { laterViews } from '../later-views.ts'
 import type { PageData } from '../page-data.ts'
 import { Activity } from './activity/latest.tsx'
-import { send, type WidgetTransaction } from './call.ts'
+import { owedIn, send } from './call.ts'
 import { formatMoney } from './format.ts'
 import { PageContext, pageFor, usePage } from './page-context.tsx'
-import { Hero, owedIn } from './hero.tsx'
+import { Hero } from './hero.tsx'
 import { LoadView, usePreload } from './load-view.tsx'
 import type { Parent } from './parent.ts'
-import { firstLetter, Notice, Panel, Support, TopBar, useIsMounted } from './parts.tsx'
+import { initialOf, Legal, Notice, Panel, Support, TopBar, useIsMounted } from './parts.tsx'
+import { openerOf, usePlaces, type Place } from './places.ts'
 import { SignIn } from './sign-in.tsx'
 import { Skeleton } from './skeleton.tsx'
 import type { Surroundings } from './start.ts'
@@ -76,11 +76,15 @@ function View({ visit, parent, onLanguage }: ViewProps) {
     case 'ended':
       return (
         <WithTopBar>
-          <Panel icon="door" title={say('endedTitle')} text={say('endedText')}>
-            <button type="button" class="button" onClick={() => session().signOut()}>
-              {say('signIn')}
-            </button>
-          </Panel>
+          <LoadView name="ended" title={say('wallet')} onBack={() => session().signOut()}>
+            {(Ended) => (
+              <Ended
+                reason={state.reason}
+                onSignIn={(step) => session().signOut(step)}
+                onRetry={() => session().retry()}
+              />
+            )}
+          </LoadView>
         </WithTopBar>
       )
     case 'failed':
@@ -125,28 +129,28 @@ type WalletProps = { state: OpenState; parent: Parent; visit: Visit; onLanguage:
 function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   const { words } = usePage()
   const { wallet } = state
-  const [view, setView] = useOpened()
   const session = visit.session()
   const token = session.token()
   const need = useNeed(wallet.balance)
   const offer = useTopupOffer(parent, token, need, `${visit.topupWindows} ${wallet.balance}`)
-  const proofs = useProof(wallet, state.clockSkewMs, session, () => setView(null))
+  const places = usePlaces(wallet.linkKey, () => proofs.decline())
+  const { place } = places
+  const proofs = useProof(wallet, state.clockSkewMs, session, places.home)
   const isMounted = useIsMounted()
-  usePreload(laterViews)
+  usePreload()
 
   // Nothing but the last ten entries that are not private can be opened without the person.
-  const isOpenToSession = ({ entry }: Opened) =>
-    wallet.transactions.some(({ id, isPrivate }) => id === entry?.id && !isPrivate)
+  const isOpenToSession =
+    place?.view === 'activity' &&
+    !place.isInList &&
+    wallet.transactions.some(({ sequence, isPrivate }) => sequence === place.sequence && !isPrivate)
+  const isAllowed = place === null || isOpenToSession || proofs.has('person')
+  const view = useAdmitted(place, isAllowed && proofs.prompt === null)
+  useFocusOnOpener(view)
 
-  // The device was ended elsewhere: a view that needs it waits behind the prompt.
   useEffect(() => {
-    if (view && !isOpenToSession(view) && !proofs.has('person')) void proofs.ask('person')
-  }, [wallet.proof])
-
-  async function open(next: Opened): Promise<void> {
-    const isAllowed = proofs.has('person') || isOpenToSession(next)
-    if (isAllowed || (await proofs.ask('person', next.name === 'account'))) setView(next)
-  }
+    if (!isAllowed) void proofs.ask('person', place.view === 'account')
+  }, [wallet.proof, place])
 
   async function leave(): Promise<void> {
     const last = session.token()
@@ -164,15 +168,18 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
     <ProofContext.Provider value={proofs}>
       <div class="shown" hidden={proofs.prompt !== null}>
         {view === null ? (
-          <Home state={state} need={need} offer={offer} onOpen={(next) => void open(next)} />
-        ) : view.name === 'account' ? (
-          <LoadView name="account" title={words.account} onBack={() => setView(null)}>
+          <Home state={state} need={need} offer={offer} onOpen={places.go} />
+        ) : view.view === 'account' ? (
+          <LoadView name="account" title={words.account} onBack={places.back}>
             {(Account) => (
               <Account
                 token={token}
                 skewMs={state.clockSkewMs}
                 currency={wallet.currency}
-                onBack={() => setView(null)}
+                part={view.part}
+                onPart={(part) => places.go({ view: 'account', part })}
+                onBack={places.back}
+                onHome={places.home}
                 onLeave={() => void leave()}
                 onChanged={() => session.refresh()}
                 onLanguage={onLanguage}
@@ -180,14 +187,17 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
             )}
           </LoadView>
         ) : (
-          <LoadView name="activity" title={words.allActivity} onBack={() => setView(null)}>
+          <LoadView name="activity" title={words.allActivity} onBack={places.back}>
             {(View) => (
               <View
                 token={visit.token}
                 version={wallet.transactions[0]?.sequence ?? 0}
                 skewMs={state.clockSkewMs}
-                entry={newestOf(view.entry, wallet.transactions)}
-                onBack={() => setView(null)}
+                latest={wallet.transactions}
+                sequence={view.sequence}
+                isInList={view.isInList ?? false}
+                onOpen={({ sequence }) => places.go({ view: 'activity', sequence, isInList: true })}
+                onBack={places.back}
               />
             )}
           </LoadView>
@@ -211,20 +221,15 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   )
 }
 
-/** The entry as the wallet has it now, if it is among the last ten and not private. */
-function newestOf(entry: WidgetTransaction | undefined, transactions: readonly WidgetTransaction[]) {
-  return transactions.find(({ id, isPrivate }) => id === entry?.id && !isPrivate) ?? entry
-}
-
 type HomeProps = {
   state: OpenState
   need: Need | undefined
   offer: TopupOfferState
-  onOpen: (next: Opened) => void
+  onOpen: (place: Place) => void
 }
 
 function Home({ state, need, offer, onOpen }: HomeProps) {
-  const { words, say, lang } = usePage()
+  const { words, say, lang, service } = usePage()
   const { wallet, isOffline } = state
   const proofs = useProofs()
   return (
@@ -235,9 +240,9 @@ function Home({ state, need, offer, onOpen }: HomeProps) {
           id="open-account"
           class="avatar"
           title={words.account}
-          onClick={() => onOpen({ name: 'account', opener: 'open-account' })}
+          onClick={() => onOpen({ view: 'account' })}
         >
-          <span aria-hidden="true">{initials(wallet.user)}</span>
+          <span aria-hidden="true">{initialOf(wallet.user)}</span>
           <span class="visually-hidden">{words.account}</span>
         </button>
       </TopBar>
@@ -265,12 +270,14 @@ function Home({ state, need, offer, onOpen }: HomeProps) {
         <Activity
           transactions={wallet.transactions}
           waiting={wallet.waiting}
+          failed={wallet.failedTopups ?? []}
           currency={wallet.currency}
           skewMs={state.clockSkewMs}
-          onOpen={(entry) => onOpen({ name: 'activity', opener: `entry-${entry.sequence}`, entry })}
-          onAll={() => onOpen({ name: 'activity', opener: 'all-activity' })}
+          onOpen={({ sequence }) => onOpen({ view: 'activity', sequence })}
+          onAll={() => onOpen({ view: 'activity' })}
           onSignIn={proofs.has('person') ? undefined : () => void proofs.ask('person')}
         />
+        <Legal service={service} words={words} />
       </div>
     </>
   )
@@ -286,23 +293,23 @@ function useNeed(balance: number): Need | undefined {
   return amount > 0 ? { amount, reason: topup.reason } : undefined
 }
 
-/** The open view and the id of the element that opened it. */
-type Opened = {
-  readonly name: 'account' | 'activity'
-  readonly opener: string
-  /** The entry of which the activity shows the details. */
-  readonly entry?: WidgetTransaction
+/**
+ * The view to show: null until the place is allowed. A view that was shown stays mounted behind the prompt when its device ends
+ * elsewhere, with what the user has typed.
+ */
+function useAdmitted(place: Place | null, isAllowed: boolean): Place | null {
+  const admitted = useRef<Place['view']>(undefined)
+  if (isAllowed) admitted.current = place?.view
+  return place?.view === admitted.current ? place : null
 }
 
-/** When the view closes, the focus returns to the element that opened it. */
-function useOpened() {
-  const [view, setView] = useState<Opened | null>(null)
-  const opener = useRef<string>(undefined)
+/** When a view closes, the focus returns to the element that opened it. */
+function useFocusOnOpener(view: Place | null): void {
+  const last = useRef<Place>(undefined)
   useEffect(() => {
-    if (view) opener.current = view.opener
-    else if (opener.current) document.getElementById(opener.current)?.focus()
+    if (view) last.current = view
+    else if (last.current) document.getElementById(openerOf(last.current))?.focus()
   }, [view])
-  return [view, setView] as const
 }
 
 /** Shows "offline", and briefly "back online". Screen readers announce both. */
@@ -336,8 +343,4 @@ function Connection({ isOffline }: { isOffline: boolean }) {
       )}
     </div>
   )
-}
-
-function initials({ firstName, lastName }: { firstName: string; lastName: string }): string {
-  return [firstName, lastName].map((name) => firstLetter(name)).join('')
 }

@@ -13,8 +13,8 @@ export type WalletState =
   | { readonly kind: 'open'; readonly wallet: WidgetWallet; readonly clockSkewMs: number; readonly isOffline: boolean }
   /** The session has expired, and the parent should post a new one; `isStuck` if it has not done so in time. */
   | { readonly kind: 'expired'; readonly isStuck: boolean }
-  /** The session was revoked, for example by a logout or by disconnecting the app: the user must sign in again. */
-  | { readonly kind: 'ended' }
+  /** The service no longer accepts the session; `reason` if it knows one. */
+  | { readonly kind: 'ended'; readonly reason: string | undefined }
   | { readonly kind: 'failed'; readonly code: AnyErrorCode }
   | { readonly kind: 'signed-out'; readonly step?: StepName }
 
@@ -159,7 +159,7 @@ export function openWalletSession(
       },
       expiring: warn,
       expired: expire,
-      ended: (code) => (code === 'SESSION_EXPIRED' ? expire() : end(code)),
+      ended: ({ code, reason }) => (code === 'SESSION_EXPIRED' ? expire() : end(code, reason)),
       lost: () => {
         stream = null
         reconnect()
@@ -189,18 +189,27 @@ export function openWalletSession(
     })
   }
 
-  function end(code: AnyErrorCode): void {
+  function end(code: AnyErrorCode, reason: string | undefined): void {
+    const isNew = state.kind !== 'ended' || state.reason !== reason
     stop()
-    token = null
-    changeState({ kind: 'ended' })
-    parent.post({ type: 'SERVICE_ERROR', version: 1, code })
+    // The operator may switch the app on again while the session lasts.
+    if (reason !== 'app-off') token = null
+    changeState({ kind: 'ended', reason })
+    if (!isNew) return
+    // The parent page may have a newer session than the history.
+    if (isFromHistory()) parent.post({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
+    else parent.post({ type: 'SERVICE_ERROR', version: 1, code })
   }
 
-  function fail({ code }: Failure): void {
+  function isFromHistory(): boolean {
+    return first.isFromHistory && known === null
+  }
+
+  function fail({ code, reason }: Failure): void {
     if (code === 'SESSION_EXPIRED') return expire()
     // The server may already have deleted an old token from the history, so it counts as expired.
-    if (code === 'INVALID_SESSION' && first.isFromHistory && known === null) return expire()
-    if (code === 'INVALID_SESSION') return end(code)
+    if (code === 'INVALID_SESSION' && reason === undefined && isFromHistory()) return expire()
+    if (code === 'INVALID_SESSION') return end(code, reason)
     if (state.kind === 'open') goOffline()
     else {
       const isNew = state.kind !== 'failed' || state.code !== code
@@ -258,12 +267,15 @@ export function openWalletSession(
     if (performance.now() >= expiresAtMs) expire()
     else if (state.kind === 'failed' || state.kind === 'open') startOver()
   }
+  /** An older entry of the history may hold a session that was renewed or has ended since. */
+  const keepSession = () => storeSession(token)
   const onVisible = () => {
     if (document.visibilityState === 'visible') comeBack()
   }
   addEventListener('offline', goOffline)
   addEventListener('online', comeBack)
   addEventListener('pageshow', comeBackFromCache)
+  addEventListener('popstate', keepSession)
   document.addEventListener('visibilitychange', onVisible)
   const stopListening = parent.listen((sessionToken) => void renew(sessionToken))
   const stopListeningToWindows = listenForTopupWindows(addTopupWindow)
@@ -298,6 +310,7 @@ export function openWalletSession(
       stopListening()
       stopListeningToWindows()
       removeEventListener('pageshow', comeBackFromCache)
+      removeEventListener('popstate', keepSession)
       removeEventListener('offline', goOffline)
       removeEventListener('online', comeBack)
       document.removeEventListener('visibilitychange', onVisible)

@@ -12,7 +12,14 @@ import { Devices, type Device } from './devices.tsx'
 import { Ask, Loaded, useAsking, type Load } from './part-form.tsx'
 
 type Browser = { browser: string | null; lastAt: string; isLive: boolean; isThis: boolean; isThisNetwork: boolean }
-type SignedInApp = { clientId: string; appName: string; isThisApp: boolean; since: string; browsers: Browser[] }
+type SignedInApp = {
+  clientId: string
+  appName: string
+  color: string
+  isThisApp: boolean
+  since: string
+  browsers: Browser[]
+}
 
 type Answer = { apps: SignedInApp[]; devices?: Device[] }
 
@@ -89,10 +96,9 @@ function Browsers({ browsers, skewMs }: { browsers: readonly Browser[]; skewMs: 
           <span>
             {browserName(each.browser)} {each.isThis && <span class="badge good">{say('thisBrowser')}</span>}
           </span>
-          <span class="muted">
-            {each.isLive ? say('openNow') : say('lastUsed', { date: ago(each.lastAt) })}
-            {' · '}
-            {say(each.isThisNetwork ? 'sameNetwork' : 'otherNetwork')}
+          <span class="muted parts">
+            <span>{each.isLive ? say('openNow') : say('lastUsed', { date: ago(each.lastAt) })}</span>
+            <span>{say(each.isThisNetwork ? 'sameNetwork' : 'otherNetwork')}</span>
           </span>
         </li>
       ))}
@@ -193,11 +199,13 @@ function HistoryEntry({ event, skewMs }: { event: AccountEvent; skewMs: number }
       </span>
       <div class="entry-text">
         <span class="entry-title">{title}</span>
-        <span class="entry-when">
+        <span class="entry-when parts">
           <time dateTime={event.at} title={exactTime(new Date(event.at), lang)}>
             {ago(event.at)}
           </time>
-          {details.map((text) => ` · ${text}`).join('')}
+          {details.map((text) => (
+            <span key={text}>{text}</span>
+          ))}
         </span>
       </div>
     </li>

@@ -25,7 +25,12 @@ type AccountProps = {
   token: string | null
   skewMs: number
   currency: string
+  /** The open part; undefined for the list of parts. */
+  part: string | undefined
+  onPart: (part: string) => void
+  /** Returns to the list of parts, or from there to the wallet. */
   onBack: () => void
+  onHome: () => void
   onLeave: () => void
   /** The names or the language may have changed. */
   onChanged: () => void
@@ -54,6 +59,10 @@ const parts = {
 
 type PartName = keyof typeof parts
 
+function isPart(name: string | undefined): name is PartName {
+  return name !== undefined && Object.hasOwn(parts, name)
+}
+
 const groups: readonly (readonly PartName[])[] = [
   ['name', 'email', 'password', 'language', 'mails'],
   ['apps', 'signedIn', 'history'],
@@ -62,11 +71,13 @@ const groups: readonly (readonly PartName[])[] = [
 
 export function View(props: AccountProps) {
   const { say } = usePage<'account'>()
-  const { token, onBack, onChanged } = props
+  const { token, onPart, onBack, onHome, onChanged } = props
+  const part = isPart(props.part) ? props.part : undefined
   const [load, setLoad] = useState<Load<AccountInfo>>({ kind: 'loading' })
-  const [part, setPart] = useState<PartName>()
   const [message, setMessage] = useState('')
   const last = useRef<PartName>(undefined)
+  const shown = useRef(part)
+  shown.current = part
   const home = useRef<HTMLElement>(null)
   const isMounted = useIsMounted()
 
@@ -78,28 +89,25 @@ export function View(props: AccountProps) {
 
   // After a part closes, the focus returns to its row.
   useEffect(() => {
-    if (part === undefined && last.current)
-      home.current?.querySelector<HTMLButtonElement>(`[data-part=${last.current}]`)?.focus()
+    if (part !== undefined) {
+      last.current = part
+      setMessage('')
+    } else if (last.current) home.current?.querySelector<HTMLButtonElement>(`[data-part=${last.current}]`)?.focus()
   }, [part])
-
-  function open(name: PartName): void {
-    last.current = name
-    setMessage('')
-    setPart(name)
-  }
 
   async function finish(text: string): Promise<void> {
     onChanged()
     await loadAccount()
     if (!isMounted()) return
     setMessage(text)
-    setPart(undefined)
+    // The user may have left the part already.
+    if (shown.current === part) onBack()
   }
 
   if (part !== undefined)
     return (
       <section key={part} class="account">
-        <ViewHead title={say(parts[part].title)} onBack={() => setPart(undefined)} />
+        <ViewHead title={say(parts[part].title)} onBack={onBack} />
         <div class="card stack account-part">
           <Loaded load={load} onRetry={() => void loadAccount()}>
             {(info) => (
@@ -109,7 +117,7 @@ export function View(props: AccountProps) {
                 info={info}
                 onDone={(text) => void finish(text)}
                 onDeviceEnded={() => {
-                  onBack()
+                  onHome()
                   onChanged()
                 }}
               />
@@ -126,7 +134,7 @@ export function View(props: AccountProps) {
       {groups.map((group) => (
         <ul key={group[0]} role="list" class="card account-rows">
           {group.map((name) => (
-            <Row key={name} name={name} value={info ? valueOf(name, info) : ''} onOpen={() => open(name)} />
+            <Row key={name} name={name} value={info ? valueOf(name, info) : ''} onOpen={() => onPart(name)} />
           ))}
         </ul>
       ))}

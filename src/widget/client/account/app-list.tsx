@@ -8,7 +8,12 @@ import { AppMark, useIsMounted } from '../parts.tsx'
 import type { PartProps } from './account.tsx'
 import { Ask, Loaded, StatusNotice, useAsking, type Load } from './part-form.tsx'
 
-type ListedApp = { readonly clientId: string; readonly appName: string; readonly isThisApp: boolean }
+type ListedApp = {
+  readonly clientId: string
+  readonly appName: string
+  readonly color: string
+  readonly isThisApp: boolean
+}
 
 /** Texts that contain the app's name. */
 type Texts = { readonly title: string; readonly text: string; readonly label: string; readonly done: string }
@@ -88,7 +93,7 @@ function Entry<Answer, App extends ListedApp>({ app, list, onLeaveApp }: EntryPr
     )
   return (
     <li class="entry">
-      <AppMark name={app.appName} />
+      <AppMark name={app.appName} color={app.color} />
       <div class="entry-text">
         <span class="entry-title">
           <bdi>{app.appName}</bdi> {app.isThisApp && <span class="badge good">{say('thisApp')}</span>}

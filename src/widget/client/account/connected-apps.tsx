@@ -40,11 +40,13 @@ function Permissions({ app: { month, scopes }, currency }: { app: LinkedApp; cur
       {scopes.includes('wallet:read') && <li>{say('mayRead')}</li>}
       {scopes.includes('wallet:write') && <li>{say('mayWrite')}</li>}
       {scopes.length === 0 && <li>{say('mayNothing')}</li>}
-      <li class="may-month">
-        {month.debited === 0 && !month.isCut
-          ? say('monthNothing')
-          : say(month.isCut ? 'monthMore' : 'month', amount(month.debited))}
-        {month.credited > 0 && ` · ${say('monthBack', amount(month.credited))}`}
+      <li class="may-month parts">
+        <span>
+          {month.debited === 0 && !month.isCut
+            ? say('monthNothing')
+            : say(month.isCut ? 'monthMore' : 'month', amount(month.debited))}
+        </span>
+        {month.credited > 0 && <span>{say('monthBack', amount(month.credited))}</span>}
       </li>
     </ul>
   )

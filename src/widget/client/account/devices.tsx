@@ -98,7 +98,13 @@ function Entry({ device, skewMs, onEnd }: EntryProps) {
       >
         {say('signOut')}
       </button>
-      <p class="may">{details.join(' · ')}</p>
+      <p class="may">
+        <span class="parts">
+          {details.map((text) => (
+            <span key={text}>{text}</span>
+          ))}
+        </span>
+      </p>
     </li>
   )
 }

@@ -1,10 +1,13 @@
 /** The full transaction history: searched, filtered, grouped by month; and the detail of one entry. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Days, useNow } from './latest.tsx'
-import { Detail } from './detail.tsx'
+import { EntryDetail } from './detail.tsx'
 import { Filters } from './entry-filters.tsx'
 import { useActivity } from './entry-pages.ts'
+import { FoundSums } from './found-sums.tsx'
+import { MonthGlance } from './month-glance.tsx'
 import { StatementForm } from '../paper-window.tsx'
+import { fillCount } from '../../../languages/words.ts'
 import type { WidgetTransaction } from '../call.ts'
 import { monthName } from '../format.ts'
 import { Icon } from '../icons.tsx'
@@ -16,75 +19,101 @@ export type ActivityViewProps = {
   /** Changes with the wallet; a change reloads the first page. */
   version: number
   skewMs: number
-  /** The entry to show first; its Back button leads to the wallet. */
-  entry: WidgetTransaction | undefined
+  /** The wallet's last entries. */
+  latest: readonly WidgetTransaction[]
+  /** The entry whose details are open. */
+  sequence: number | undefined
+  /** The details were opened from the list, which keeps its state behind them. */
+  isInList: boolean
+  onOpen: (entry: WidgetTransaction) => void
   onBack: () => void
 }
 
-export function View({ token, version, skewMs, entry, onBack }: ActivityViewProps) {
-  if (entry) return <Detail transaction={entry} onBack={onBack} />
-  return <Browse token={token} version={version} skewMs={skewMs} onBack={onBack} />
+export function View(props: ActivityViewProps) {
+  const { token, latest, sequence, isInList, onBack } = props
+  if (sequence === undefined || isInList) return <Browse {...props} />
+  return <EntryDetail key={sequence} sequence={sequence} among={latest} token={token} onBack={onBack} />
 }
 
-type BrowseProps = Omit<ActivityViewProps, 'entry'>
-
-function Browse({ token, version, skewMs, onBack }: BrowseProps) {
-  const { say } = usePage<'activity'>()
-  const activity = useActivity(token, version)
+function Browse({ token, version, skewMs, latest, sequence, onOpen, onBack }: ActivityViewProps) {
+  const { lang, say, words } = usePage<'activity'>()
   const now = useNow(skewMs)
-  const [opened, setOpened] = useState<WidgetTransaction>()
+  const activity = useActivity(token, version, now)
+  const list = useRef<HTMLElement>(null)
   const last = useRef<number>(undefined)
   useEffect(() => {
-    if (opened) last.current = opened.sequence
-    else if (last.current !== undefined) document.getElementById(`entry-${last.current}`)?.focus()
-  }, [opened])
+    if (sequence !== undefined) last.current = sequence
+    else if (last.current !== undefined)
+      // After a reload the entry may not be loaded yet.
+      (document.getElementById(`entry-${last.current}`) ?? list.current!.querySelector('h1'))?.focus()
+  }, [sequence])
 
-  // The detail replaces the list only on screen; the list keeps its state.
-  if (opened) return <Detail transaction={opened} onBack={() => setOpened(undefined)} />
-  const { load, transactions } = activity
+  const { load, transactions, query, parsed } = activity
+  const isSearch = Object.keys(query).length > 0
   return (
-    <section class="account browse">
-      <ViewHead title={say('activityTitle')} onBack={onBack} />
-      <Filters filter={activity.filter} apps={activity.apps} onChange={activity.setFilter} />
-      {activity.firstAt && <StatementForm firstAt={activity.firstAt} now={now} />}
-      <Months transactions={transactions} now={now} onOpen={setOpened} />
-      <p class="visually-hidden" role="status">
-        {load === 'there' && say('shown', { count: String(transactions.length) })}
-      </p>
-      {load === 'there' && transactions.length === 0 && (
-        <div class="card empty">
-          <span class="panel-icon">
-            <Icon name="receipt" />
-          </span>
-          <h2>{say('nothingTitle')}</h2>
-          <p class="muted">{say(activity.nextBefore === null ? 'nothingText' : 'nothingYet')}</p>
+    <>
+      {sequence !== undefined && (
+        <EntryDetail
+          key={sequence}
+          sequence={sequence}
+          among={[...transactions, ...latest]}
+          token={token}
+          onBack={onBack}
+        />
+      )}
+      {/* Hidden, not removed: the list keeps its search, its month and its scroll position. */}
+      <section class="account browse" ref={list} hidden={sequence !== undefined}>
+        <ViewHead title={say('activityTitle')} onBack={onBack} />
+        <div class="browse-side">
+          <Filters filter={activity.filter} parsed={parsed} apps={activity.apps} onChange={activity.setFilter} />
+          {isSearch ? (
+            <FoundSums token={token} version={version} query={query} parsed={parsed} list={activity} />
+          ) : (
+            <MonthGlance token={token} version={version} now={now} firstAt={activity.firstAt} />
+          )}
+          {activity.firstAt && <StatementForm firstAt={activity.firstAt} now={now} />}
         </div>
-      )}
-      {load === 'loading' && (
-        <div class="card stack" aria-hidden="true">
-          {[0, 1, 2].map((row) => (
-            <span key={row} class="skeleton line" />
-          ))}
+        <div class="browse-list">
+          <Months transactions={transactions} now={now} onOpen={onOpen} />
+          <p class="visually-hidden" role="status">
+            {load === 'there' && fillCount(words.shown, transactions.length, lang)}
+          </p>
+          {(load === 'there' || load === 'stopped') && transactions.length === 0 && (
+            <div class="card empty">
+              <span class="panel-icon">
+                <Icon name="receipt" />
+              </span>
+              <h2>{say(load === 'there' ? 'nothingTitle' : 'notYetTitle')}</h2>
+              <p class="muted">{say(load === 'there' ? 'nothingText' : 'nothingYet')}</p>
+            </div>
+          )}
+          {load === 'loading' && (
+            <div class="card stack" aria-hidden="true">
+              {[0, 1, 2].map((row) => (
+                <span key={row} class="skeleton line" />
+              ))}
+            </div>
+          )}
+          <div role="alert">
+            {load === 'failed' && (
+              <Notice tone="bad" icon="alert">
+                {say('notReached')}
+              </Notice>
+            )}
+          </div>
+          {load === 'failed' && (
+            <button type="button" class="button quiet" onClick={activity.more}>
+              {say('retry')}
+            </button>
+          )}
+          {load === 'there' && activity.nextBefore !== null && (
+            <button type="button" class="button quiet" onClick={activity.more}>
+              {say('older')}
+            </button>
+          )}
         </div>
-      )}
-      <div role="alert">
-        {load === 'failed' && (
-          <Notice tone="bad" icon="alert">
-            {say('notReached')}
-          </Notice>
-        )}
-      </div>
-      {load === 'failed' && (
-        <button type="button" class="button quiet" onClick={activity.more}>
-          {say('retry')}
-        </button>
-      )}
-      {load === 'there' && activity.nextBefore !== null && (
-        <button type="button" class="button quiet" onClick={activity.more}>
-          {say(activity.isSpanEnd ? 'further' : 'older')}
-        </button>
-      )}
-    </section>
+      </section>
+    </>
   )
 }
 

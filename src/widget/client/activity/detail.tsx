@@ -1,15 +1,73 @@
 /** One transaction with all its details, including the code to quote to support. */
 import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { EntryMark, titleOf } from './latest.tsx'
 import { ReceiptForm } from '../paper-window.tsx'
-import type { WidgetTransaction } from '../call.ts'
+import type { Load } from '../account/part-form.tsx'
+import { call, type WidgetTransaction } from '../call.ts'
 import { exactTime, formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
-import { Support, ViewHead } from '../parts.tsx'
+import { Notice, Support, useIsMounted, ViewHead } from '../parts.tsx'
+
+type EntryDetailProps = {
+  sequence: number
+  /** Entries that are loaded already. */
+  among: readonly WidgetTransaction[]
+  token: () => string | null
+  onBack: () => void
+}
+
+/** The details of an entry, which is read first if it is not loaded, for example after a reload of the page. */
+export function EntryDetail({ sequence, among, token, onBack }: EntryDetailProps) {
+  const { say } = usePage<'activity'>()
+  const isMounted = useIsMounted()
+  const found = among.find((each) => each.sequence === sequence && !each.isPrivate)
+  // Keeps an entry that newer ones push out of the wallet's last entries.
+  const [load, setLoad] = useState<Load<WidgetTransaction>>(
+    found ? { kind: 'there', value: found } : { kind: 'loading' },
+  )
+
+  async function read(): Promise<void> {
+    type Page = { transactions: WidgetTransaction[] }
+    const reply = await call<Page>('activity', token(), undefined, { before: String(sequence + 1) })
+    if (!isMounted()) return
+    if (reply.failure) return setLoad({ kind: 'failed' })
+    const [value] = reply.body.transactions
+    if (value?.sequence === sequence) setLoad({ kind: 'there', value })
+    else onBack()
+  }
+  useEffect(() => {
+    if (load.kind === 'loading') void read()
+  }, [])
+
+  const entry = found ?? (load.kind === 'there' ? load.value : undefined)
+  if (entry) return <Detail transaction={entry} onBack={onBack} />
+  return (
+    <section class="account detail">
+      <ViewHead title={say('detail')} onBack={onBack} />
+      <div class="card stack">
+        <div role="alert">
+          {load.kind === 'failed' && (
+            <Notice tone="bad" icon="alert">
+              {say('notReached')}
+            </Notice>
+          )}
+        </div>
+        {load.kind === 'failed' ? (
+          <button type="button" class="button quiet" onClick={() => void read()}>
+            {say('retry')}
+          </button>
+        ) : (
+          <span class="skeleton line" />
+        )}
+      </div>
+    </section>
+  )
+}
 
 type DetailProps = { transaction: WidgetTransaction; onBack: () => void }
 
-export function Detail({ transaction, onBack }: DetailProps) {
+function Detail({ transaction, onBack }: DetailProps) {
   const { lang, say, service } = usePage<'activity'>()
   const { amount, currency, app, description, referenceId, balanceAfter, createdAt, receiptCode } = transaction
   const isIn = transaction.type === 'CREDIT'
@@ -24,7 +82,7 @@ export function Detail({ transaction, onBack }: DetailProps) {
           <p class={isIn ? 'money amount in' : 'money amount'}>
             {formatMoney(isIn ? amount : -amount, currency, lang, true)}
           </p>
-          <h2 class="entry-title">
+          <h2 class="entry-title" title={title}>
             <bdi>{title}</bdi>
           </h2>
         </div>

@@ -1,15 +1,19 @@
 /** The filters of the list: text, direction and app. */
+import { fill } from '../../../languages/words.ts'
 import type { WalletApp } from '../call.ts'
 import { usePage } from '../page-context.tsx'
+import { formatMoney } from '../format.ts'
 import type { ActivityFilter } from './entry-pages.ts'
+import { toDecimal, toMinor, type Meaning, type ParsedSearch } from './parse-search.ts'
 
 type FiltersProps = {
   filter: ActivityFilter
+  parsed: ParsedSearch
   apps: readonly WalletApp[]
   onChange: (filter: ActivityFilter) => void
 }
 
-export function Filters({ filter, apps, onChange }: FiltersProps) {
+export function Filters({ filter, parsed, apps, onChange }: FiltersProps) {
   const { say } = usePage<'activity'>()
   const directions = [
     ['', say('filterAll')],
@@ -30,6 +34,26 @@ export function Filters({ filter, apps, onChange }: FiltersProps) {
           onInput={({ currentTarget }) => onChange({ ...filter, search: currentTarget.value })}
         />
       </label>
+      {parsed.meanings.length > 0 && (
+        <ul role="list" class="meanings">
+          {parsed.meanings.map((meaning) => (
+            <li key={meaning.kind + meaning.typed}>
+              <span class="badge">
+                <MeaningText meaning={meaning} />
+              </span>
+              <button
+                type="button"
+                class="link-button"
+                onClick={() =>
+                  onChange({ ...filter, search: filter.search.replace(meaning.typed, `"${meaning.typed}"`) })
+                }
+              >
+                {say('asText', { word: meaning.typed })}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
       <fieldset class="choices">
         <legend class="visually-hidden">{say('filterDirection')}</legend>
         {directions.map(([value, label]) => (
@@ -63,4 +87,14 @@ export function Filters({ filter, apps, onChange }: FiltersProps) {
       </label>
     </form>
   )
+}
+
+/** A month, or a bound of the amount, as the search was understood. */
+function MeaningText({ meaning }: { meaning: Meaning }) {
+  const { lang, words, topup } = usePage<'activity'>()
+  if (meaning.kind === 'time') return <>{meaning.label}</>
+  const { decimals, currency } = topup
+  const amount = formatMoney(toDecimal(toMinor(meaning.amount, decimals), decimals), currency, lang)
+  if (meaning.bound === 'equal') return <span class="money">{amount}</span>
+  return <>{fill(words[meaning.bound].split(/[,،、]/)[0]!, { amount }, lang)}</>
 }

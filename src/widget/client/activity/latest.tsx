@@ -1,6 +1,7 @@
 /** The latest transactions. Their details and older transactions are in a separate view, `activity`. */
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { WaitingTopup, WidgetTransaction } from '../call.ts'
+import type { FailedTopup, WaitingTopup, WidgetTransaction } from '../call.ts'
 import { dayName, formatMoney, sameDay, shortTime } from '../format.ts'
 import { Icon, type IconName } from '../icons.tsx'
 import { usePage, type Say } from '../page-context.tsx'
@@ -11,6 +12,7 @@ export type OpenEntry = (transaction: WidgetTransaction) => void
 type ActivityProps = {
   transactions: readonly WidgetTransaction[]
   waiting: readonly WaitingTopup[]
+  failed: readonly FailedTopup[]
   currency: string
   skewMs: number
   onOpen: OpenEntry
@@ -19,10 +21,11 @@ type ActivityProps = {
   onSignIn: (() => void) | undefined
 }
 
-export function Activity({ transactions, waiting, currency, skewMs, onOpen, onAll, onSignIn }: ActivityProps) {
+export function Activity({ transactions, waiting, failed, currency, skewMs, onOpen, onAll, onSignIn }: ActivityProps) {
   const { words } = usePage()
   const now = useNow(skewMs)
-  const isEmpty = transactions.length === 0 && waiting.length === 0
+  const pending = [...waiting, ...failed]
+  const isEmpty = transactions.length === 0 && pending.length === 0
   return (
     <section class="activity card" aria-labelledby="activity-label">
       <h2 id="activity-label" tabIndex={-1}>
@@ -37,10 +40,10 @@ export function Activity({ transactions, waiting, currency, skewMs, onOpen, onAl
           <p class="muted">{words.emptyText}</p>
         </div>
       )}
-      {waiting.length > 0 && (
+      {pending.length > 0 && (
         <ul role="list">
-          {waiting.map((topup) => (
-            <Waiting key={topup.createdAt} topup={topup} currency={currency} now={now} />
+          {pending.map((topup) => (
+            <Unposted key={topup.createdAt} topup={topup} currency={currency} now={now} />
           ))}
         </ul>
       )}
@@ -78,7 +81,7 @@ export function Days({ transactions, now, onOpen }: DaysProps) {
   return (
     <>
       {days.map((day) => (
-        <div class="day" key={day[0]!.createdAt}>
+        <div class="day" key={new Date(day[0]!.createdAt).toDateString()}>
           <h3>{dayName(new Date(day[0]!.createdAt), now, lang)}</h3>
           <ul role="list">
             {day.map((transaction) => (
@@ -96,21 +99,17 @@ function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen
   const { lang, say } = usePage()
   const { amount, currency, createdAt, app, sequence, isPrivate } = transaction
   const isIn = transaction.type === 'CREDIT'
+  const title = titleOf(transaction, say)
   const line = (
     <>
       <EntryMark transaction={transaction} />
       <span class="entry-text">
-        <span class="entry-title">
-          <bdi>{titleOf(transaction, say)}</bdi>
+        <span class="entry-title" title={title}>
+          <bdi>{breakable(title)}</bdi>
         </span>
         <span class="entry-when">
-          {app && (
-            <>
-              <bdi>{app.name}</bdi>
-              {' · '}
-            </>
-          )}
           <span class="visually-hidden">{say(isIn ? 'moneyIn' : 'moneyOut')} </span>
+          {app && <bdi title={app.name}>{app.name}</bdi>}
           <time dateTime={createdAt}>{shortTime(new Date(createdAt), lang)}</time>
         </span>
       </span>
@@ -132,13 +131,19 @@ function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen
   )
 }
 
+/** Lets a reference or address that is longer than any word break. */
+function breakable(text: string): ComponentChildren {
+  const parts = text.split(/([!-~]{33,})/)
+  return parts.map((part, at) => (at % 2 === 0 ? part : part.match(/.{1,10}/g)!.map((piece) => [piece, <wbr />])))
+}
+
 export function EntryMark({ transaction }: { transaction: WidgetTransaction }) {
   const { app } = transaction
   const isIn = transaction.type === 'CREDIT'
   return (
     <span class="entry-mark">
       {app ? (
-        <AppMark name={app.name} logo={app.logo} />
+        <AppMark name={app.name} logo={app.logo} color={app.color} />
       ) : (
         <span class="mark own">
           <Icon name={ownIcon(transaction)} />
@@ -157,18 +162,28 @@ function ownIcon({ isPrivate, referenceType }: WidgetTransaction): IconName {
   return referenceType === 'CORRECTION' ? 'swap' : 'plus'
 }
 
-/** A top-up that the bank is still processing. */
-function Waiting({ topup, currency, now }: { topup: WaitingTopup; currency: string; now: Date }) {
+const failedTexts = {
+  declined: 'failedDeclined',
+  authentication: 'failedAuthentication',
+  unconfirmed: 'failedUnconfirmed',
+  cancelled: 'failedCancelled',
+  failed: 'failedOther',
+} as const satisfies Record<FailedTopup['reason'], string>
+
+/** A top-up without an entry in the ledger: the bank is still processing it, or it took no money. */
+function Unposted({ topup, currency, now }: { topup: WaitingTopup | FailedTopup; currency: string; now: Date }) {
   const { lang, say } = usePage()
   const at = new Date(topup.createdAt)
+  const reason = 'reason' in topup ? topup.reason : undefined
   return (
-    <li class="entry waiting">
+    <li class={reason ? 'entry waiting failed' : 'entry waiting'}>
       <span class="entry-open">
         <span class="mark own">
-          <Icon name="clock" />
+          <Icon name={reason ? 'alert' : 'clock'} />
         </span>
         <span class="entry-text">
-          <span class="entry-title">{say('waitingEntry')}</span>
+          <span class="entry-title">{say(reason ? 'failedEntry' : 'waitingEntry')}</span>
+          {reason && <span class="entry-when">{say(failedTexts[reason])}</span>}
           <time class="entry-when" dateTime={topup.createdAt}>
             {`${dayName(at, now, lang)}, ${shortTime(at, lang)}`}
           </time>
@@ -189,15 +204,17 @@ export const ownTitles = {
   CORRECTION: 'correctionEntry',
 } as const
 
-export function titleOf({ app, description, referenceType, isPrivate }: WidgetTransaction, say: Say): string {
+type Titled = Pick<WidgetTransaction, 'app' | 'description' | 'referenceType' | 'isPrivate' | 'type'>
+
+/** Without a description the title is a word of the language: the reference type is a code of the app, most often in English. */
+export function titleOf({ app, description, referenceType, isPrivate, type }: Titled, say: Say): string {
   if (isPrivate) return say('anotherApp')
   if (!app && Object.hasOwn(ownTitles, referenceType))
     return say(ownTitles[referenceType as keyof typeof ownTitles], { reason: description ?? '' })
   if (description) return description
   if (referenceType === 'BONUS') return say('bonusEntry')
   if (/REFUND/i.test(referenceType)) return say('refundEntry')
-  const label = referenceType.replace(/[_-]+/g, ' ').trim()
-  return label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase() : label
+  return say(type === 'CREDIT' ? 'moneyIn' : 'moneyOut')
 }
 
 /** The server's time, updated every half minute, so that "today" stays correct. */

@@ -1,5 +1,9 @@
-/** The amounts that the top-up page offers, and the parser of a typed amount. */
+/** The amounts that the top-up page offers, and the amount that the user types instead. */
+import { parseTypedAmount } from '../../../ledger/typed-amount.ts'
+import type { TopupKey } from '../../../languages/words.ts'
 import type { TopupOffer } from '../../page-data.ts'
+import { formatMoney } from '../format.ts'
+import type { Say } from '../page-context.tsx'
 
 /**
  * At most four amounts within the limits: the wanted amount first, then only higher round amounts. Currencies without decimals
@@ -17,23 +21,32 @@ export function withinLimits(amount: number, { min, max }: Pick<TopupOffer, 'min
   return Math.min(Math.max(amount, min), max)
 }
 
-const digitBlocks = [0x0660, 0x06f0, 0x0966]
-
-/** Accepts digits of other scripts and either decimal sign: "12,50", "١٢٫٥". Undefined if invalid or outside the limits. */
-export function parseTypedAmount(text: string, { decimals, min, max }: TopupOffer): number | undefined {
-  const plain = text
-    .normalize('NFKC')
-    .replace(/\p{Nd}/gu, (digit) => asciiDigit(digit))
-    .replace(/[٫,]/g, '.')
-    .replace(/[\s\u066c'’]|\p{Sc}/gu, '')
-  const match = /^(\d{1,9})(?:\.(\d+))?$/.exec(plain)
-  if (!match || !/^0*$/.test((match[2] ?? '').slice(decimals))) return undefined
-  const amount = Number(plain)
-  return amount >= min && amount <= max ? amount : undefined
+/** A typed amount within the limits, or what is wrong with it, in words. */
+export function readTypedAmount(
+  typed: string,
+  { currency: code, decimals, min, max }: TopupOffer,
+  { lang, say }: { lang: string; say: Say<TopupKey> },
+): { amount: number } | { problem: string } {
+  const money = (amount: number) => formatMoney(amount, code, lang)
+  const read = parseTypedAmount(typed, lang, { code, decimals })
+  const inLimits = say('amountWrong', { min: money(min), max: money(max) })
+  if (typed.trim() === '') return { problem: inLimits }
+  if (read.kind === 'foreign') return { problem: say('amountForeign', { currency: nameOf(code, lang) }) }
+  if (read.kind === 'malformed') return { problem: say('amountMalformed', { example: example(lang, decimals) }) }
+  const amount = Number(read.text)
+  if (amount < min || amount > max) return { problem: inLimits }
+  // Digits without any separator have one meaning everywhere.
+  if (read.kind === 'unclear')
+    return { problem: say('amountUnclear', { amount: money(amount), example: String(amount) }) }
+  return { amount }
 }
 
-function asciiDigit(digit: string): string {
-  const point = digit.codePointAt(0)!
-  const start = digitBlocks.find((first) => point >= first && point < first + 10)
-  return start === undefined ? digit : String(point - start)
+/** The plural: "US dollars". */
+function nameOf(currency: string, lang: string): string {
+  const format = new Intl.NumberFormat(lang, { style: 'currency', currency, currencyDisplay: 'name' })
+  return format.formatToParts(100).find(({ type }) => type === 'currency')!.value
+}
+
+function example(lang: string, decimals: number): string {
+  return new Intl.NumberFormat(lang, { minimumFractionDigits: decimals }).format(25)
 }

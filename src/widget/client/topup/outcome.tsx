@@ -1,106 +1,72 @@
 /** The outcome of a top-up, or why it is not known yet. */
 import { formatMoney, relativeWait } from '../format.ts'
 import { usePage } from '../page-context.tsx'
+import { ReceiptForm } from '../paper-window.tsx'
 import { isFramed } from '../parent.ts'
 import { Panel } from '../parts.tsx'
-import { isSessionOver, type TopupPayment, type TopupState } from './use-topup-payment.ts'
+import { causeOf, outcomes, repaymentOf } from './topup-outcomes.ts'
+import type { TopupPayment } from './use-topup-payment.ts'
 import { walletUrl } from './window.ts'
 
 type Props = {
   payment: TopupPayment
-  /** The debt of the wallet before the top-up. */
-  owed: number
   token: () => string | null
   onStartAgain: () => void
 }
 
-export function TopupOutcome({ payment, owed, token, onStartAgain }: Props) {
-  const { lang, topup, say } = usePage<'topup'>()
+export function TopupOutcome({ payment, token, onStartAgain }: Props) {
+  const { lang, topup, say } = usePage<'pay'>()
   const { state } = payment
-  const money = (amount: number) => formatMoney(amount, topup.currency, lang)
-
-  if (state.kind === 'done')
-    return (
-      <Panel icon="check" title={say('topupDoneTitle')} text={say('topupDoneText', { amount: money(state.amount) })}>
-        <div role="status">
-          <p>{say('balanceNow', { amount: money(state.balance) })}</p>
-          {owed > 0 && state.balance >= 0 && <p>{say('debtRepaid')}</p>}
-        </div>
-        <Leave token={token} />
-      </Panel>
-    )
-  if (state.kind === 'processing')
-    return (
-      <Panel icon="clock" isBusy title={say('topupProcessingTitle')} text={say('topupProcessingText')}>
-        <Leave token={token} />
-      </Panel>
-    )
-  if (state.kind === 'ended') return <Ended onStartAgain={onStartAgain} />
-  if (state.kind === 'refused') return <Refused state={state} payment={payment} onStartAgain={onStartAgain} />
-  return <Panel icon="card" isBusy title={say('topupChecking')} />
-}
-
-type RefusedProps = {
-  state: Extract<TopupState, { kind: 'refused' }>
-  payment: TopupPayment
-  onStartAgain: () => void
-}
-
-function Refused({ state, payment, onStartAgain }: RefusedProps) {
-  const { lang, say } = usePage<'topup'>()
-  const { failure, isAfterPaying } = state
-  const { code, retryAfterSeconds } = failure
-  if (isSessionOver(failure)) {
+  if (state.kind === 'preparing' || state.kind === 'paying' || state.kind === 'checking')
+    return <Panel icon="card" isBusy title={say('topupChecking')} />
+  const cause = causeOf(state)
+  if (cause === undefined) {
     const advice = say(isFramed() ? 'expiredText' : 'topupExpiredText')
+    const isAfterPaying = state.kind === 'refused' && state.isAfterPaying
     const text = isAfterPaying ? `${say('topupLands')} ${advice}` : advice
     return <Panel icon="clock" title={say('expiredTitle')} text={text} />
   }
-  if (code === 'WALLET_INACTIVE') return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
-  if (code === 'RATE_LIMITED') {
-    const text = say('tooMany', { when: relativeWait(retryAfterSeconds, lang) })
-    return <Panel icon="clock" title={say('topupEndedTitle')} text={text} />
-  }
-  if (final.includes(code)) return <Ended onStartAgain={onStartAgain} />
+  const money = (amount: number) => formatMoney(amount, topup.currency, lang)
+  const paid = state.kind === 'done' ? state : undefined
+  const { repaid, rest } = paid ? repaymentOf(paid) : { repaid: 0, rest: 0 }
+  const when = state.kind === 'refused' ? relativeWait(state.failure.retryAfterSeconds, lang) : ''
+  const values = { amount: money(paid?.amount ?? 0), repaid: money(repaid), rest: money(rest), when }
+  const { title, text, ways, ...look } = outcomes[cause]
   return (
-    <Panel
-      icon="cloud"
-      isBusy={isAfterPaying}
-      title={say(isAfterPaying ? 'topupUnsureTitle' : 'topupAwayTitle')}
-      text={say(isAfterPaying ? 'topupLands' : 'topupAwayText')}
-    >
-      <button type="button" class="button" onClick={payment.retry}>
-        {say('retry')}
-      </button>
+    <Panel {...look} title={say(title)} text={say(text, values)}>
+      {paid && (
+        <div role="status">
+          <p>{say('balanceNow', { amount: money(paid.balance) })}</p>
+          {repaid > 0 && paid.balance >= 0 && <p>{say('debtRepaid')}</p>}
+        </div>
+      )}
+      {ways.map((way, at) => {
+        if (way === 'leave') return <Leave key={way} token={token} isFirst={at === 0} />
+        if (way === 'receipt') return paid?.sequence !== undefined && <ReceiptForm key={way} sequence={paid.sequence} />
+        const onClick = way === 'retry' ? payment.retry : onStartAgain
+        return (
+          <button key={way} type="button" class={at === 0 ? 'button' : 'button quiet'} onClick={onClick}>
+            {say(way === 'retry' ? 'retry' : way === 'more' ? 'addMore' : 'startAgain')}
+          </button>
+        )
+      })}
     </Panel>
   )
 }
 
-/** Refusals that a retry would not change. */
-const final: readonly string[] = ['INVALID_AMOUNT', 'BALANCE_LIMIT', 'PAYMENT_INTENT_NOT_FOUND', 'INVALID_REQUEST']
-
-function Ended({ onStartAgain }: { onStartAgain: () => void }) {
-  const { say } = usePage<'topup'>()
-  return (
-    <Panel icon="alert" tone="bad" title={say('topupEndedTitle')} text={say('topupEndedText')}>
-      <button type="button" class="button" onClick={onStartAgain}>
-        {say('startAgain')}
-      </button>
-    </Panel>
-  )
-}
-
-/** A top-up window offers to close itself; a frame offers a link back to the wallet. */
-function Leave({ token }: { token: () => string | null }) {
-  const page = usePage<'topup'>()
+/** A top-up window closes itself, and the app's page is behind it; a frame has a link back to the wallet. */
+function Leave({ token, isFirst }: { token: () => string | null; isFirst: boolean }) {
+  const page = usePage<'pay'>()
+  const style = isFirst ? 'button' : 'button quiet'
   if (isFramed())
     return (
-      <a class="button" href={walletUrl(page, token())}>
+      <a class={style} href={walletUrl(page, token())}>
         {page.say('backToWallet')}
       </a>
     )
   return (
-    <button type="button" class="button" onClick={() => window.close()}>
-      {page.say('closeWindow')}
+    <button type="button" class={style} onClick={() => window.close()}>
+      {page.say('backToApp')}
     </button>
   )
 }

@@ -3,13 +3,14 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { Notice } from '../parts.tsx'
-import type { CardFormProps } from './card.tsx'
+import type { CardFormProps } from './pay.tsx'
 import { topupUrl } from './window.ts'
 
 /** The part of Stripe.js that this file calls. */
 type Stripe = {
   elements(options: object): Elements
   confirmPayment(options: object): Promise<{ error?: { type: string; message?: string } }>
+  handleNextAction(options: { clientSecret: string }): Promise<unknown>
 }
 type Elements = { create(kind: 'payment', options?: object): { mount(place: HTMLElement): void; destroy(): void } }
 
@@ -21,8 +22,45 @@ declare global {
 
 type Loaded = { readonly stripe: Stripe; readonly elements: Elements }
 
-export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps) {
-  const page = usePage<'topup'>()
+export function StripeForm({ nextAction, ...props }: CardFormProps) {
+  return nextAction ? <BankStep {...props} /> : <PaymentForm {...props} />
+}
+
+type FormProps = Omit<CardFormProps, 'nextAction'>
+
+/** Opens the bank's question again, after a reload or after the payer closed it. */
+function BankStep({ intent, isChecking, onActed }: FormProps) {
+  const { lang, topup, say } = usePage<'pay'>()
+  const [state, setState] = useState<'ready' | 'busy' | 'away'>('ready')
+
+  async function ask(): Promise<void> {
+    setState('busy')
+    try {
+      const open = await loadStripe(topup.scriptUrl!)
+      await open(intent.publishableKey, { locale: lang }).handleNextAction({ clientSecret: intent.clientSecret })
+    } catch {
+      return setState('away')
+    }
+    setState('ready')
+    onActed()
+  }
+
+  return (
+    <>
+      {state === 'away' && (
+        <Notice tone="warn" icon="cloud" title={say('topupAwayTitle')}>
+          {say('topupAwayText')}
+        </Notice>
+      )}
+      <button type="button" class="button" disabled={state === 'busy' || isChecking} onClick={() => void ask()}>
+        {say('bankContinue')}
+      </button>
+    </>
+  )
+}
+
+function PaymentForm({ intent, isChecking, token, onActed }: FormProps) {
+  const page = usePage<'pay'>()
   const { lang, topup, theme, say } = page
   const place = useRef<HTMLDivElement>(null)
   const loaded = useRef<Loaded>(undefined)

@@ -1,0 +1,94 @@
+/**
+ * Services that are broken in one way each: the kit names exactly the statements that are broken. By default a service is tried with the
+ * groups of statements that it breaks, and with `npm test -- all` with all statements.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { moneyMutants } from '../test/conform/money-mutants.ts'
+import { pageMutants } from '../test/conform/page-mutants.ts'
+import type { Mutant, Send } from '../test/conform/proxy.ts'
+import { refusalMutants } from '../test/conform/refusal-mutants.ts'
+import { repeatMutants } from '../test/conform/repeat-mutants.ts'
+import { widgetMutants } from '../test/conform/widget-mutants.ts'
+import { newApp, newUser, openTestService, type TestService } from '../test/service.ts'
+import { answerStatements } from './answer-statements.ts'
+import { conform, groups, statements, type Conformance } from './conform.ts'
+import { malformedStatements } from './malformed-statements.ts'
+import { refusalStatements } from './refusal-statements.ts'
+import { expiryStatements, sessionStatements } from './session-statements.ts'
+import type { Statement } from './verdict.ts'
+
+setDefaultTimeout(600_000)
+
+const wantsAll = process.env['TEST_ALL'] === '1'
+const mutants = [...moneyMutants, ...repeatMutants, ...refusalMutants, ...widgetMutants, ...pageMutants]
+
+let opened: TestService
+
+beforeAll(async () => {
+  opened = await openTestService()
+  // The first page request builds all scripts, which on a busy machine takes longer than the kit's timeout.
+  const { clientId } = await newApp(opened.service)
+  for (const path of ['wallet', 'topup'])
+    await opened.app.fetch(new Request(`http://billfold.test/widget/${path}?clientId=${clientId}`))
+})
+afterAll(() => opened.close())
+
+/** Statements about all answers need refusals of every kind before them. */
+const refusing = [refusalStatements, malformedStatements, sessionStatements, answerStatements]
+
+function triedOn({ breaks }: Mutant): readonly Statement[] {
+  const isBroken = ({ says }: Statement) => breaks.includes(says)
+  const needed = groups.filter((group) => group.some(isBroken))
+  const all = needed.includes(answerStatements) ? [...needed, ...refusing] : needed
+  return wantsAll ? statements : groups.filter((group) => all.includes(group)).flat()
+}
+
+/** Each run has its own apps, so that the wrong secrets of one do not slow down another, and its own wallet. */
+async function tryOn(mutant: Mutant, tried: readonly Statement[]): Promise<Conformance> {
+  const parentOrigin = `https://${crypto.randomUUID()}.example`
+  const app = await newApp(opened.service, { allowedIframeParents: [parentOrigin] })
+  const other = await newApp(opened.service, { allowedIframeParents: ['https://other.example'] })
+  const { serviceUserId } = await newUser(opened.service, app)
+  const answer: Send = (request) => opened.app.fetch(request)
+  // In place of waiting, the sessions of the app grow older.
+  const wait = async (ms: number) => {
+    await opened.service.db.pool.query(
+      `update widget_sessions set created_at = created_at - make_interval(secs => $1), expires_at = expires_at - make_interval(secs => $1)
+       where client_id = $2`,
+      [ms / 1000, app.clientId],
+    )
+  }
+  const send = mutant.send({ answer, app, other, serviceUserId })
+  const isPatient = tried.some((statement) => expiryStatements.includes(statement))
+  const settings = { ...app, other, serviceUserId, parentOrigin, send, wait, isPatient, withinMs: 600_000 }
+  const result = await conform({ url: 'http://billfold.test/', ...settings }, {}, tried)
+  if ('problem' in result) throw new Error(result.problem)
+  return result
+}
+
+const brokenIn = ({ verdicts }: Conformance) =>
+  verdicts.filter(({ verdict }) => verdict === 'fail').map(({ says }) => says)
+
+test('every statement holds on the service itself; one alone needs a browser', async () => {
+  const unbroken: Mutant = { name: 'unbroken', send: ({ answer }) => answer, breaks: [] }
+  const result = await tryOn(unbroken, statements)
+  const others = result.verdicts.filter(({ verdict }) => verdict !== 'pass')
+  expect(others.map(({ says, needs }) => [says, needs])).toEqual([
+    ['Signing in, switching accounts, and the six messages to the embedding page', 'a browser'],
+  ])
+  expect([result.verdicts.length, result.left, result.balance]).toEqual([
+    statements.length,
+    [],
+    { before: 0, after: 0 },
+  ])
+})
+
+test('a statement is named by one text alone', () => {
+  expect(new Set(statements.map(({ says }) => says)).size).toBe(statements.length)
+  expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
+})
+
+// These tests mostly wait for the database, so several run in parallel.
+test.concurrent.each(mutants.map((mutant) => [mutant.name, mutant] as const))('named: %s', async (_, mutant) => {
+  expect(brokenIn(await tryOn(mutant, triedOn(mutant)))).toEqual([...mutant.breaks])
+})

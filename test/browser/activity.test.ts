@@ -1,0 +1,100 @@
+/** The list of all entries: its search, its month, an open entry and live updates together. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Frame } from '@playwright/test'
+import { until, untilSeen } from '../until.ts'
+import { startRig, type Rig } from './rig.ts'
+import { focusIs, openShop, type Tenant } from './shop.ts'
+
+setDefaultTimeout(120_000)
+
+let rig: Rig
+beforeAll(async () => {
+  rig = await startRig()
+})
+afterAll(() => rig.stop())
+
+const countIs = (frame: Frame, count: number) =>
+  until(frame, (count) => document.querySelectorAll('.browse .entry').length === count, count)
+
+async function openActivity(tenant: Tenant, entries: number) {
+  const opened = await openShop(rig, tenant)
+  await opened.frame.click('#all-activity')
+  await countIs(opened.frame, entries)
+  await untilSeen(opened.frame, '.sums li')
+  return opened
+}
+
+test('an entry closes to the same search and the same month, with what arrived meanwhile', async () => {
+  const tenant = await rig.newTenant()
+  const { client, user } = tenant
+  await rig.service.db.pool.query(
+    `with entry as (
+       insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account,
+         reference_type, reference_id)
+       values ($1, 1, 1000, 1000, gen_random_uuid(), now() - interval '1 month', 'app:' || $2::text, 'ORDER', 'old')
+     )
+     update wallets set sequence = 1, balance = 1000 where id = $1`,
+    [user.userId, tenant.clientId],
+  )
+  for (const amount of [20, 30]) await client.credit(user.serviceUserId, amount)
+  const { page, frame } = await openActivity(tenant, 3)
+  await frame.click('.sums-head .round:not(.later)')
+  await until(frame, () => document.querySelector('#sums-inMinor .money')?.textContent === '$10.00')
+  await frame.click('#entry-2')
+  await focusIs(frame, 'Details')
+  await client.credit(user.serviceUserId, 40)
+  await until(frame, () => document.getElementById('entry-4') !== null)
+  await page.evaluate(() => history.back())
+  await focusIs(frame, '+$20.00')
+  await countIs(frame, 4)
+  expect(await frame.textContent('#sums-inMinor .money')).toBe('$10.00')
+
+  await frame.fill('[name=search]', 'over 15')
+  await frame.waitForSelector('text=Found: 3')
+  await countIs(frame, 3)
+  await frame.click('#entry-3')
+  await focusIs(frame, 'Details')
+  await client.credit(user.serviceUserId, 50)
+  await client.credit(user.serviceUserId, 5)
+  await page.evaluate(() => history.back())
+  await focusIs(frame, '+$30.00')
+  await frame.waitForSelector('text=Found: 4')
+  await countIs(frame, 4)
+  expect(await frame.inputValue('[name=search]')).toBe('over 15')
+  await page.evaluate(() => history.forward())
+  await focusIs(frame, 'Details')
+  expect(await frame.textContent('.detail .amount')).toBe('+$30.00')
+  await rig.closePage(page)
+})
+
+test('after a live update that failed, the next attempt shows the new entry', async () => {
+  const tenant = await rig.newTenant()
+  const { client, user } = tenant
+  await client.credit(user.serviceUserId, 10)
+  const { page, frame } = await openActivity(tenant, 1)
+  rig.trouble.answer = ({ pathname }) =>
+    pathname === '/api/widget/activity' ? Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }) : undefined
+  await client.credit(user.serviceUserId, 20)
+  await untilSeen(frame, '.browse .bad')
+  rig.trouble.answer = undefined
+  await frame.click('button >> text=Try again')
+  await countIs(frame, 2)
+  expect(await frame.locator('.browse .bad').count()).toBe(0)
+  await rig.closePage(page)
+})
+
+test('on a wide screen the view ends below its longer column', async () => {
+  const tenant = await rig.newTenant()
+  await tenant.client.credit(tenant.user.serviceUserId, 10)
+  const { page, frame } = await openActivity(tenant, 1)
+  await page.setViewportSize({ width: 1280, height: 900 })
+  const below = await frame.evaluate(() => {
+    const [, side, list] = document.querySelector('.browse')!.children
+    const lowest = Math.max(
+      ...[...side!.children, ...list!.children].map((each) => each.getBoundingClientRect().bottom),
+    )
+    return document.querySelector('.browse')!.getBoundingClientRect().bottom - lowest
+  })
+  expect(below).toBeLessThan(1)
+  await rig.closePage(page)
+})

@@ -1,0 +1,177 @@
+/** Whether a document's text fits at every width, at both text sizes and in both directions. */
+import type { CDPSession, Frame, Page } from '@playwright/test'
+
+type Shape = { readonly width: 320 | 360 | 1280; readonly text: 100 | 200; readonly isMirrored?: true }
+
+/** Shapes of one width follow each other, because changing the width takes longest. */
+const shapes: readonly Shape[] = [
+  { width: 1280, text: 100 },
+  { width: 1280, text: 200 },
+  { width: 360, text: 100 },
+  { width: 360, text: 200 },
+  { width: 320, text: 100 },
+  { width: 320, text: 200 },
+  { width: 320, text: 200, isMirrored: true },
+]
+
+export const nameOf = ({ width, text, isMirrored }: Shape) =>
+  `${width}${text === 200 ? '-200' : ''}${isMirrored ? '-mirrored' : ''}`
+
+/**
+ * Shows the document in each shape and collects what does not fit. `onShape` may take a picture. Afterwards the document has its first
+ * text size and direction, and the last width.
+ */
+export async function findMisfits(
+  page: Page,
+  shown: Frame | Page,
+  onShape: (shape: Shape) => Promise<void> = async () => {},
+): Promise<string[]> {
+  const devtools = await page.context().newCDPSession(shown)
+  const found: string[] = []
+  let width = 0
+  for (const shape of shapes) {
+    if (shape.width !== width) await setWidth(page, shown, (width = shape.width))
+    await setText(devtools, shape.text)
+    if (shape.isMirrored) await mirror(shown)
+    found.push(...(await shown.evaluate(misfitsIn)).map((line) => `${nameOf(shape)}: ${line}`))
+    await onShape(shape)
+    if (shape.isMirrored) await mirror(shown)
+  }
+  await setText(devtools, 100)
+  await devtools.detach()
+  return found
+}
+
+/** Sets the width of the frame alone in a shop, which is faster than changing the window. */
+async function setWidth(page: Page, shown: Frame | Page, width: number): Promise<void> {
+  if (!('parentFrame' in shown)) return await page.setViewportSize({ width, height: 900 })
+  const { width: windowWidth } = page.viewportSize()!
+  if (windowWidth < width) await page.setViewportSize({ width, height: 900 })
+  await page.evaluate((width) => {
+    for (const frame of document.querySelectorAll('iframe')) frame.style.width = `${width}px`
+  }, width)
+}
+
+/** As a user sets it in the browser: media queries in `rem` follow too. */
+async function setText(devtools: CDPSession, text: 100 | 200): Promise<void> {
+  const size = (16 * text) / 100
+  await devtools.send('Page.setFontSizes', { fontSizes: { standard: size, fixed: (size * 13) / 16 } })
+}
+
+const mirror = (shown: Frame | Page) =>
+  shown.evaluate(() => {
+    const { documentElement: root } = document
+    root.dir = root.dir === 'rtl' ? 'ltr' : 'rtl'
+  })
+
+/** Runs in the page. */
+function misfitsIn(): string[] {
+  const found = new Set<string>()
+  const root = document.documentElement
+  // Inside, because only this function is sent to the page.
+  const dom = {
+    describe(element: Element, text: string): string {
+      const classes = (element.getAttribute('class') ?? '').split(' ')
+      return `${[element.localName, ...classes].join('.')} “${text.trim().slice(0, 40)}”`
+    },
+    isReadable({ data, parentElement }: Text): boolean {
+      const isLeftOut = parentElement!.closest('.visually-hidden, script, style, noscript, option, textarea') !== null
+      if (data.trim() === '' || isLeftOut) return false
+      return parentElement!.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    },
+    blockOf(element: Element): Element {
+      const isInline = ['inline', 'contents'].includes(getComputedStyle(element).display)
+      return isInline ? dom.blockOf(element.parentElement!) : element
+    },
+    /** Text that is cut off is complete in a title. */
+    isTitled(element: Element, text: string): boolean {
+      return element.closest('[title]')?.getAttribute('title')?.includes(text) ?? false
+    },
+  }
+  if (root.scrollWidth > innerWidth) found.add(`the page is ${root.scrollWidth} px wide`)
+
+  const shown: { rect: DOMRect; node: Text }[] = []
+  const range = document.createRange()
+  const rectsOf = () => [...range.getClientRects()].filter(({ width }) => width > 0.5)
+
+  function checkEdges(node: Text): void {
+    const element = node.parentElement!
+    const block = dom.blockOf(element)
+    for (const rect of rectsOf()) {
+      /** What of it is seen. */
+      let { left, right, bottom } = rect
+      const sticksOut = (box: DOMRect) => rect.left < box.left - 1 || rect.right > box.right + 1
+      const isTitledHere = dom.isTitled(element, node.data.trim())
+      if (!isTitledHere && sticksOut(block.getBoundingClientRect()))
+        found.add(`${dom.describe(element, node.data)} is wider than its box`)
+      if (!isTitledHere && (rect.left < -1 || rect.right > innerWidth + 1))
+        found.add(`${dom.describe(element, node.data)} leaves the frame`)
+      for (let around: Element | null = element; around && around !== document.body; around = around.parentElement) {
+        if (getComputedStyle(around).overflowX === 'visible') continue
+        const box = around.getBoundingClientRect()
+        const isCut = sticksOut(box) || rect.bottom > box.bottom + 2 || rect.top < box.top - 2
+        if (!isCut) continue
+        left = Math.max(left, box.left)
+        right = Math.min(right, box.right)
+        bottom = Math.min(bottom, box.bottom)
+        if (!isTitledHere) found.add(`${dom.describe(element, node.data)} is cut off`)
+      }
+      if (right > left && bottom > rect.top + 2)
+        shown.push({ rect: new DOMRect(left, rect.top, right - left, bottom - rect.top), node })
+    }
+  }
+
+  /** A word may break only where a whole line of its card, or of its column, is too short for it. */
+  function checkWords(node: Text): void {
+    const card = node.parentElement!.closest('.button, .ask, .notice, .side, .card, .hero, main') ?? document.body
+    const { paddingLeft, paddingRight } = getComputedStyle(card)
+    const line = card.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
+    // A space that does not break belongs to its word. Japanese breaks anywhere, and an address is not a word.
+    for (const { 0: word, index } of node.data.matchAll(/[^ \n\t\-‐–—/·…]+/gu)) {
+      if (/[\u3040-\u30ff\u3400-\u9fff]|[?=&@_:]|\.\w/u.test(word)) continue
+      range.setStart(node, index)
+      range.setEnd(node, index + word.length)
+      const rects = rectsOf()
+      const lines = new Set(rects.map(({ top }) => Math.round(top / 4)))
+      const width = rects.reduce((sum, rect) => sum + rect.width, 0)
+      if (lines.size > 1 && width <= line) found.add(`${dom.describe(node.parentElement!, word)} is broken inside`)
+    }
+  }
+
+  function checkOverlaps(): void {
+    for (const [i, one] of shown.entries())
+      for (const other of shown.slice(i + 1)) {
+        if (one.node === other.node) continue
+        const across = Math.min(one.rect.right, other.rect.right) - Math.max(one.rect.left, other.rect.left)
+        const down = Math.min(one.rect.bottom, other.rect.bottom) - Math.max(one.rect.top, other.rect.top)
+        const isCovered = across > 1 && down > Math.min(one.rect.height, other.rect.height) / 2
+        // Cells of a table whose words run together.
+        const areCells = one.node.parentElement!.closest('th, td') !== other.node.parentElement!.closest('th, td')
+        const runsOn = areCells && down > 4 && across > -4
+        if (isCovered || runsOn) found.add(`“${one.node.data.trim()}” and “${other.node.data.trim()}” run together`)
+      }
+  }
+
+  function checkSwatches(): void {
+    for (const swatch of document.querySelectorAll('.swatch')) {
+      const box = swatch.getBoundingClientRect()
+      for (const { rect, node } of shown) {
+        const across = Math.min(rect.right, box.right) - Math.max(rect.left, box.left)
+        const down = Math.min(rect.bottom, box.bottom) - Math.max(rect.top, box.top)
+        if (across > 0 && down > 0) found.add(`a swatch covers “${node.data.trim()}”`)
+      }
+    }
+  }
+
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) {
+    const node = walker.currentNode as Text
+    if (!dom.isReadable(node)) continue
+    range.selectNodeContents(node)
+    checkEdges(node)
+    checkWords(node)
+  }
+  checkOverlaps()
+  checkSwatches()
+  return [...found]
+}
