@@ -88,6 +88,7 @@ test('on a wide screen the view ends below its longer column', async () => {
   await tenant.client.credit(tenant.user.serviceUserId, 10)
   const { page, frame } = await openActivity(tenant, 1)
   await page.setViewportSize({ width: 1280, height: 900 })
+  await until(frame, () => innerWidth === 1280)
   const below = await frame.evaluate(() => {
     const [, side, list] = document.querySelector('.browse')!.children
     const lowest = Math.max(

@@ -1,12 +1,14 @@
 /** Whether a document's text fits at every width, at both text sizes and in both directions. */
 import type { CDPSession, Frame, Page } from '@playwright/test'
+import { until } from '../until.ts'
 
-type Shape = { readonly width: 320 | 360 | 1280; readonly text: 100 | 200; readonly isMirrored?: true }
+type Shape = { readonly width: 320 | 360 | 800 | 1280; readonly text: 100 | 200; readonly isMirrored?: true }
 
 /** Shapes of one width follow each other, because changing the width takes longest. */
 const shapes: readonly Shape[] = [
   { width: 1280, text: 100 },
   { width: 1280, text: 200 },
+  { width: 800, text: 100 },
   { width: 360, text: 100 },
   { width: 360, text: 200 },
   { width: 320, text: 100 },
@@ -44,12 +46,14 @@ export async function findMisfits(
 
 /** Sets the width of the frame alone in a shop, which is faster than changing the window. */
 async function setWidth(page: Page, shown: Frame | Page, width: number): Promise<void> {
-  if (!('parentFrame' in shown)) return await page.setViewportSize({ width, height: 900 })
-  const { width: windowWidth } = page.viewportSize()!
-  if (windowWidth < width) await page.setViewportSize({ width, height: 900 })
-  await page.evaluate((width) => {
-    for (const frame of document.querySelectorAll('iframe')) frame.style.width = `${width}px`
-  }, width)
+  const isFramed = 'parentFrame' in shown
+  if (!isFramed || page.viewportSize()!.width < width) await page.setViewportSize({ width, height: 900 })
+  if (isFramed)
+    await page.evaluate((width) => {
+      for (const frame of document.querySelectorAll('iframe')) frame.style.width = `${width}px`
+    }, width)
+  // A frame of another origin has its own process, which learns the new width later.
+  await until(shown, (width) => innerWidth === width, width)
 }
 
 /** As a user sets it in the browser: media queries in `rem` follow too. */
