@@ -3,12 +3,13 @@ import type { Config } from '../config.ts'
 import { inTime } from '../platform/in-time.ts'
 import { faultFields, openRateLimit, type Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import { openAppCalls, type AppCalls } from '../store/app-calls.ts'
+import { openAppCalls, type AppCalls } from '../store/calls/app-calls.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import { getSnapshot, type Database } from '../store/connection/database.ts'
 import { watchServers } from '../store/connection/servers.ts'
 import { openDatabaseGauges } from '../store/database-gauges.ts'
 import { openBalanceReader, type BalanceReader } from '../store/balance-reader.ts'
+import { openRefusedCredentials, type RefusedCredentials } from '../store/calls/refused-credentials.ts'
 import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
 import { findChangedWallets } from '../store/wallets.ts'
@@ -37,6 +38,7 @@ export type Service = {
   /** Ends the watch on the servers of the database. */
   readonly stopWatching: () => void
   readonly appCalls: AppCalls
+  readonly refusedCredentials: RefusedCredentials
   readonly writer: Writer
   readonly quota: Quota
   readonly reader: BalanceReader
@@ -96,6 +98,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
       log.warn('the apps cannot be read; the last copy is used for up to ten seconds', faultFields(error)),
     ),
     appCalls: openAppCalls(),
+    refusedCredentials: openRefusedCredentials(),
     reader: openBalanceReader(db),
     repeats: openRepeats(db),
     referenceTypes: openReferenceTypes(db),

@@ -140,7 +140,10 @@ async function readBulk(service: Service, call: Call): Promise<Input | Answer> {
   if (text === undefined) return toInput(notJson)
   const credentials = peekTexts(text, ['clientId', 'clientSecret'])
   // A small body costs no more than a single debit, and its answer names what is wrong with it.
-  if (!credentials && text.length > maxUnknownLength) return refuse('INVALID_CLIENT')
+  if (!credentials && text.length > maxUnknownLength) {
+    service.metrics.refusedCredentials('unknown-app')
+    return refuse('INVALID_CLIENT')
+  }
   if (credentials) {
     const { app, refusal } = await identify(
       service,

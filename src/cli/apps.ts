@@ -2,6 +2,7 @@
 import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/apps/manage-apps.ts'
 import { fingerprintOf } from '../actions/tokens.ts'
 import { findApp, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
+import { listRefusedCredentials, type RefusalSum } from '../store/calls/refused-credentials.ts'
 import { CommandRefused, UsageMistake, actorOf, isSet, textOf, textsOf } from './command.ts'
 import type { Invocation, Command, Flag } from './command.ts'
 import { withService } from './data.ts'
@@ -72,14 +73,18 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
   {
     name: 'app show',
     database: 'reads',
-    summary: 'show the settings of a client app, and its secrets without their values',
+    summary: 'show the settings of a client app, its secrets without their values, and which calls got 401',
     positionals: ['clientId'],
+    details: `Refused credentials are calls that got 401 INVALID_CLIENT, the newest first, by cause, secret and address. They are written every
+minute, and deleted 31 days after the last call. A wrong secret is not stored.`,
     examples: ['app show app_0123456789abcdef0123'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
         const app = await findApp(service.db.pool, invocation.positionals[0]!)
         if (!app) throw unknownApp(invocation)
-        return { json: appToJson(app), text: describeApp(app) }
+        const refusedCredentials = await listRefusedCredentials(service.db.pool, app.clientId, maxRefusals)
+        const text = [describeApp(app), ...describeRefusals(refusedCredentials)].join('\n')
+        return { json: { ...appToJson(app), refusedCredentials }, text }
       }),
   },
   {
@@ -202,4 +207,18 @@ function describeApp(app: App): string {
     return `  ${secret.id}  …${fingerprintOf(secret.hash)}  ${[`made ${formatTime(secret.createdAt)}`, used, end].filter(Boolean).join(', ')}`
   })
   return [shown, 'secrets', ...secrets].join('\n')
+}
+
+const maxRefusals = 50
+
+function describeRefusals(refusals: readonly RefusalSum[]): string[] {
+  if (refusals.length === 0) return ['refused credentials  none in the last 31 days']
+  return [
+    'refused credentials',
+    ...refusals.map(({ cause, fingerprint, address, calls, firstAt, lastAt }) => {
+      const [from, until] = [formatTime(firstAt), formatTime(lastAt)]
+      const secret = fingerprint ? ` …${fingerprint}` : ''
+      return `  ${cause}${secret}  ${address || 'other addresses'}  ${calls} calls, first ${from}, last ${until}`
+    }),
+  ]
 }

@@ -18,6 +18,12 @@ export function networkOf(address: string): string {
   return numbers?.length === 8 ? inHex(numbers.slice(0, 4)) : (numbers?.join('.') ?? address)
 }
 
+/** The same for people: an IPv4 address, or an IPv6 network as 2001:db8::/64. */
+export function networkText(address: string): string {
+  const numbers = numbersOf(address)
+  return numbers?.length === 8 ? `${compressed([...numbers.slice(0, 4), 0, 0, 0, 0])}/64` : networkOf(address)
+}
+
 /** Four bytes or eight groups. */
 function numbersOf(text: string): number[] | undefined {
   if (text.length > maxLength) return undefined

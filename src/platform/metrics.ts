@@ -2,6 +2,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { watchAll, type Sources } from './gauges.ts'
 import { openHistogram, secondsBuckets, type Series } from './histogram.ts'
+import { refusalCauses, type RefusalCause } from '../store/calls/refused-credentials.ts'
 import type { TopupState } from '../store/topups.ts'
 import { workKinds, type WorkKind } from '../store/work/work.ts'
 import type { Lane, PostingResult } from '../store/writer/posting.ts'
@@ -24,6 +25,8 @@ export type Metrics = {
   readonly mail: (result: MailResult) => void
   /** A client secret came from a browser; `isReal`: it is a secret of the app, and has leaked. */
   readonly browserCall: (isReal: boolean) => void
+  /** A call that got 401 INVALID_CLIENT. */
+  readonly refusedCredentials: (cause: RefusalCause | 'unknown-app') => void
   readonly signIn: (who: 'user' | 'operator', result: SignInTry) => void
   /** With OIDC_ONLY, an admin signed in with a password. */
   readonly emergencySignIn: () => void
@@ -115,6 +118,15 @@ export function openMetrics(): Metrics {
     ['real', 'made-up'],
     ['Refused calls from a browser with a client secret: real (a secret of an app has leaked) or made-up.'],
   )
+  const credentials = counter(
+    registry,
+    'billfold_refused_credentials_total',
+    'cause',
+    [...refusalCauses, 'unknown-app'],
+    [
+      'Calls with 401 INVALID_CLIENT: the secret was missing, wrong, revoked or expired, the app was inactive, or no app has the clientId.',
+    ],
+  )
   const signIns = new Counter({
     name: 'billfold_sign_ins_total',
     help: 'Attempts to sign in with a password or a second factor: right, wrong, or limited (refused unchecked after too many).',
@@ -171,6 +183,7 @@ export function openMetrics(): Metrics {
     mail: (result) => mails.inc({ result }),
     writerFault: (lane) => faults.inc({ lane }),
     browserCall: (isReal) => browserCalls.inc({ secret: isReal ? 'real' : 'made-up' }),
+    refusedCredentials: (cause) => credentials.inc({ cause }),
     signIn: (who, result) => signIns.inc({ who, result }),
     emergencySignIn: () => emergencies.inc(),
     topup: (state) => topups.inc({ state }),

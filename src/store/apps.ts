@@ -24,6 +24,8 @@ export type AppSecret = {
   readonly hash: Buffer
   readonly createdAt: Date
   readonly expiresAt: Date | null
+  /** When an operator ended it; null when it is valid or its overlap ended. */
+  readonly revokedAt: Date | null
   /** At the time of the read. Code that caches a secret compares `expiresAt` instead. */
   readonly hasEnded: boolean
   readonly lastUsedAt: Date | null
@@ -54,7 +56,7 @@ type AppRow = Omit<App, 'secrets'>
 type SecretRow = AppSecret & { readonly clientId: string }
 
 const secretsSql = `select s.client_id as "clientId", s.id, s.secret_hash as hash, s.created_at as "createdAt",
-    s.expires_at as "expiresAt", coalesce(s.expires_at <= now(), false) as "hasEnded", u.last_used_at as "lastUsedAt"
+    s.expires_at as "expiresAt", s.revoked_at as "revokedAt", coalesce(s.expires_at <= now(), false) as "hasEnded", u.last_used_at as "lastUsedAt"
   from app_secrets s left join app_secret_uses u on u.secret_id = s.id`
 
 export async function listApps(db: Queryable): Promise<App[]> {
@@ -104,7 +106,7 @@ export async function insertSecret(db: Queryable, id: string, clientId: string, 
   await db.query('insert into app_secrets (id, client_id, secret_hash) values ($1, $2, $3)', [id, clientId, hash])
 }
 
-/** Makes the app's other secrets expire after the given time, unless they expire earlier. Returns that instant. */
+/** Makes the app's other secrets expire after the given time, unless they expire earlier. Without a time they are revoked. Returns that instant. */
 export async function updateOtherSecretsEnd(
   db: Queryable,
   clientId: string,
@@ -113,7 +115,7 @@ export async function updateOtherSecretsEnd(
 ): Promise<Date> {
   const { rows } = await db.query<{ at: Date }>(
     `with chosen as (select now() + $3 * interval '1 ms' as at),
-       ended as (update app_secrets set expires_at = chosen.at from chosen
+       ended as (update app_secrets set expires_at = chosen.at, revoked_at = case when $3 = 0 then now() end from chosen
          where client_id = $1 and id <> $2 and (expires_at is null or expires_at > chosen.at))
      select at from chosen`,
     [clientId, keptId, lifetimeMs],
@@ -124,7 +126,8 @@ export async function updateOtherSecretsEnd(
 /** Makes the secret expire now. False when the app has no such secret. */
 export async function updateSecretEnd(db: Queryable, clientId: string, secretId: string): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update app_secrets set expires_at = least(coalesce(expires_at, 'infinity'), now()) where client_id = $1 and id = $2`,
+    `update app_secrets set expires_at = least(coalesce(expires_at, 'infinity'), now()),
+       revoked_at = case when expires_at <= now() then revoked_at else now() end where client_id = $1 and id = $2`,
     [clientId, secretId],
   )
   return rowCount === 1

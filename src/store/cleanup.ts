@@ -41,6 +41,8 @@ export const ending: Readonly<Record<string, Ending>> = {
   minutes: { key: '(minute, process)', end: 'minute', keepMs: 2 * dayMs },
   // The page of an app shows the last week, and when each answer last occurred.
   app_calls: { key: '(client_id, hour, route, code)', end: 'hour', keepMs: 31 * dayMs },
+  // The page of an app shows which secrets were refused, from which addresses. Addresses are not kept longer.
+  refused_credentials: { key: '(client_id, cause, fingerprint, address)', end: 'last_at', keepMs: 31 * dayMs },
   // Long after the last attempt. Until then the row prevents a second mail of the notification.
   mails: { key: 'fact', end: 'created_at', keepMs: 30 * dayMs },
   // An operator sees here why it failed, and can run it again. Work that waits or runs has no given_up_at.

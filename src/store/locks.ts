@@ -30,6 +30,8 @@ export const locks = {
   mergeMinutes: 0xb111f08d,
   /** One process at a time compares a day with the processor: each day also resolves the differences of the others. */
   reconciliation: 0xb111f09d,
+  /** One process at a time adds to the refused credentials: it also keeps the number of addresses bounded. */
+  refusedCredentials: 0xb111f0bd,
   /** One process at a time converts hashes of addresses. */
   keyAddresses: 0xb111f0ad,
   /**
@@ -78,6 +80,11 @@ export async function runInSteps(
     total += done
     if (done === 0) return total
   }
+}
+
+/** Held until this transaction ends. */
+export async function lockRefusedCredentials(tx: Transaction): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1)', [locks.refusedCredentials])
 }
 
 /** Held until this transaction ends. An operator's next order then sees the sum of all earlier ones. */

@@ -1,10 +1,11 @@
 /** Authenticates an app. An unknown app, a wrong secret and an inactive app get the same answer in the same time. */
-import { networkOf } from '../../platform/address.ts'
+import { networkOf, networkText } from '../../platform/address.ts'
 import { insertAudit } from '../../store/audit.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { App, AppSecret } from '../../store/apps.ts'
 import { upsertSecretUse } from '../../store/apps.ts'
+import type { RefusalCause } from '../../store/calls/refused-credentials.ts'
 import { openAttempts } from '../attempts.ts'
 import type { Service } from '../service.ts'
 import { fingerprintOf, hashSecret, newId } from '../tokens.ts'
@@ -42,25 +43,46 @@ async function authenticateSlowly(
   await service.apps.refresh()
   const newer = await service.apps.known(clientId)
   if (isRight(service, newer, clientSecret)) return { app: newer }
-  return await slowDown(service, clientId, caller.address)
+  const refused = await slowDown(service, clientId, caller.address)
+  if (refused.retryAfterSeconds === undefined) recordRefusal(service, newer, clientSecret, caller.address)
+  return refused
 }
 
 function isRight(service: Service, app: App | undefined, clientSecret: string): app is App {
-  const secret = findSecret(app?.secrets ?? [], clientSecret, service.apps.now())
-  if (!app?.isActive || !secret) return false
+  const secret = findSecret(app?.secrets ?? [], clientSecret)
+  if (!app?.isActive || !secret || hasEnded(secret, service.apps.now())) return false
   recordUse(service, secret)
   return true
 }
 
-function findSecret(secrets: readonly AppSecret[], presented: string, now: Date): AppSecret | undefined {
+/** Ended ones too. */
+function findSecret(secrets: readonly AppSecret[], presented: string): AppSecret | undefined {
   const hash = hashSecret(presented)
   let found: AppSecret | undefined
   timingSafeEqual(hash, noSecret)
-  for (const secret of secrets) {
-    const isEqual = timingSafeEqual(hash, secret.hash)
-    if (isEqual && (secret.expiresAt === null || secret.expiresAt > now)) found = secret
-  }
+  for (const secret of secrets) if (timingSafeEqual(hash, secret.hash)) found = secret
   return found
+}
+
+function hasEnded({ expiresAt }: AppSecret, now: Date): boolean {
+  return expiresAt !== null && expiresAt <= now
+}
+
+/** Counts the refusal in memory. What the caller guessed is not kept: only secrets that the service issued have a fingerprint here. */
+function recordRefusal(service: Service, app: App | undefined, clientSecret: string, address: string): void {
+  const secret = findSecret(app?.secrets ?? [], clientSecret)
+  const cause = clientSecret === '' ? 'missing' : causeOf(secret, service.apps.now())
+  service.metrics.refusedCredentials(app ? cause : 'unknown-app')
+  if (!app) return
+  const fingerprint = secret ? fingerprintOf(secret.hash) : ''
+  const refused = { clientId: app.clientId, cause, fingerprint, address: networkText(address) }
+  service.refusedCredentials.record(refused, performance.now())
+}
+
+function causeOf(secret: AppSecret | undefined, now: Date): RefusalCause {
+  if (!secret) return 'wrong'
+  if (!hasEnded(secret, now)) return 'inactive'
+  return secret.revokedAt ? 'revoked' : 'expired'
 }
 
 const recordEveryMs = 60_000
@@ -105,7 +127,8 @@ export async function recordBrowserCall(
 ): Promise<void> {
   const app = typeof clientId === 'string' ? await service.apps.known(clientId) : undefined
   const subject = app ? `app:${app.clientId}` : 'app:unknown'
-  const secret = findSecret(app?.secrets ?? [], String(clientSecret), service.apps.now())
+  const sent = findSecret(app?.secrets ?? [], String(clientSecret))
+  const secret = sent && !hasEnded(sent, service.apps.now()) ? sent : undefined
   // Name a real secret of the app, because it must be revoked. An invented one needs no name.
   const detail = secret ? { fingerprint: fingerprintOf(secret.hash) } : {}
   service.metrics.browserCall(secret !== undefined)

@@ -2,7 +2,7 @@
 import { readOwed, type Owed } from '../../actions/apps/settle-app.ts'
 import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
 import { counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
-import { findAppLinks, listAppCalls, type CallSum } from '../../store/app-calls.ts'
+import { findAppLinks, listAppCalls, type CallSum } from '../../store/calls/app-calls.ts'
 import type { App } from '../../store/apps.ts'
 import { listAudit, type AuditRecord } from '../../store/audit.ts'
 import { listDayFlows, type DayFlow } from '../../store/books/books.ts'

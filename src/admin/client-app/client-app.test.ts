@@ -6,7 +6,7 @@ import { newOperator, type TestOperator } from '../../../test/operator.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../../test/service.ts'
 import { countCalls, countLinks } from '../../actions/apps/count-calls.ts'
 import { fingerprintOf, hashSecret } from '../../actions/tokens.ts'
-import { openAppCalls } from '../../store/app-calls.ts'
+import { openAppCalls } from '../../store/calls/app-calls.ts'
 
 setDefaultTimeout(180_000)
 
@@ -69,11 +69,11 @@ test('what two processes counted is added up, and what could not be written is k
   for (const appCalls of counters) {
     appCalls.record(other.clientId, '/api/x', 'ok', performance.now())
     const away = { pool: { query: () => Promise.reject(new Error('away')) } } as unknown as typeof rig.service.db
-    expect(await complaintOf(countCalls({ appCalls, db: away }))).toBe('away')
+    expect(await complaintOf(countCalls({ ...rig.service, appCalls, db: away }))).toBe('away')
     appCalls.record(other.clientId, '/api/x', 'ok', performance.now())
   }
-  await Promise.all(counters.map((appCalls) => countCalls({ appCalls, db: rig.service.db })))
-  await Promise.all(counters.map((appCalls) => countCalls({ appCalls, db: rig.service.db })))
+  await Promise.all(counters.map((appCalls) => countCalls({ ...rig.service, appCalls })))
+  await Promise.all(counters.map((appCalls) => countCalls({ ...rig.service, appCalls })))
   expect(await textOf(pageOf(other))).toContain('ok /api/x 4 4')
 })
 

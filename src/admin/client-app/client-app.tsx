@@ -5,6 +5,7 @@ import { findApp, type App } from '../../store/apps.ts'
 import { countLiveSessions } from '../../store/people/widget-sessions.ts'
 import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './client-app-form.tsx'
 import { AppCallList, AppFacts, AppLedger, AppMoney, Leaks, readAppStory } from './client-app-view.tsx'
+import { AppRefusals, readAppRefusals } from './client-app-refusals.tsx'
 import { Copy, Facts, Form, Heading, Notice, When, withQuery } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage } from '../kit/respond.tsx'
 import { Secrets } from './client-app-secrets.tsx'
@@ -31,9 +32,10 @@ async function appPage(
   const { service } = request
   const mayChange = may(request, 'apps')
   const hasProblems = Object.keys(problems).length > 0
-  const [liveSessions, story] = await Promise.all([
+  const [liveSessions, story, refusals] = await Promise.all([
     countLiveSessions(service.db.pool, app.clientId),
     readAppStory(request, app),
+    readAppRefusals(request, app),
   ])
   const body = (
     <>
@@ -62,6 +64,7 @@ async function appPage(
       </div>
       <AppLedger request={request} app={app} />
       <AppCallList story={story} />
+      <AppRefusals refusals={refusals} />
       <Leaks app={app} story={story} />
       <Secrets request={request} app={app} />
       {mayChange ? (

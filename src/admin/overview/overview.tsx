@@ -1,7 +1,7 @@
 /** The overview: money, what needs attention, processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listFlows, countTopups, countOpenIssues, maxCounted } from '../../store/books/money-figures.ts'
-import { listThrottledApps } from '../../store/app-calls.ts'
+import { listRefusedApps } from '../../store/calls/app-calls.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
 import { countWaitingChanges } from '../../store/operator-access/operator-changes.ts'
@@ -12,7 +12,7 @@ import { countLiveSessions } from '../../store/people/widget-sessions.ts'
 import { probeWriting } from '../../store/connection/write-probe.ts'
 import { plainHeaders } from '../../web/headers.ts'
 import { renderIsolated } from '../../web/isolate.ts'
-import { MoneyFigures, type MoneyData } from './overview-money.tsx'
+import { manyRefusals, MoneyFigures, type MoneyData } from './overview-money.tsx'
 import { ProcessFigures, type ProcessData } from './overview-process.tsx'
 import { dayText, Heading, withQuery } from '../kit/parts.tsx'
 import { showPage } from '../kit/respond.tsx'
@@ -97,7 +97,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
   const back = (days === 1 ? 7 : days) * dayMs
   // One query covers both periods, and 14 days for the chart of a day.
   const first = Math.min(from - back, today - 13 * dayMs)
-  const [flows, topups, waiting, corrections, changes, books, failing, throttled, apps] = await Promise.all([
+  const [flows, topups, waiting, corrections, changes, books, failing, throttled, refused, apps] = await Promise.all([
     listFlows(db, dayText(first), dayText(until)),
     countTopups(db, new Date(today)),
     countOpenIssues(db),
@@ -105,7 +105,8 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     countWaitingChanges(db),
     getBooksState(db),
     listFailingWork(db, maxCounted + 1),
-    listThrottledApps(db, 3),
+    listRefusedApps(db, 'RATE_LIMITED', { least: 1, limit: 3 }),
+    listRefusedApps(db, 'INVALID_CLIENT', { least: manyRefusals, limit: 3 }),
     service.apps.list(),
   ])
   const held =
@@ -129,6 +130,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     books,
     failing,
     throttled,
+    refused,
     apps,
   }
 }

@@ -139,6 +139,7 @@ create table app_secrets (
   secret_hash bytea not null,
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
   constraint app_secrets_pkey PRIMARY KEY (id),
   constraint app_secrets_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
   constraint app_secrets_secret_hash_check CHECK ((length(secret_hash) = 32))
@@ -502,6 +503,23 @@ create table reference_types (
   type text collate "C" not null,
   constraint reference_types_pkey PRIMARY KEY (namespace, type)
 );
+
+create table refused_credentials (
+  client_id text collate "C" not null,
+  cause text not null,
+  fingerprint text not null,
+  address text not null,
+  calls bigint not null,
+  first_at timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  constraint refused_credentials_pkey PRIMARY KEY (client_id, cause, fingerprint, address),
+  constraint refused_credentials_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint refused_credentials_calls_check CHECK ((calls > 0)),
+  constraint refused_credentials_cause_check CHECK ((cause = ANY (ARRAY['missing'::text, 'wrong'::text, 'revoked'::text, 'expired'::text, 'inactive'::text]))),
+  constraint refused_credentials_check CHECK (((fingerprint = ''::text) = (cause = ANY (ARRAY['missing'::text, 'wrong'::text])))),
+  constraint refused_credentials_fingerprint_check CHECK ((fingerprint ~ '^([0-9a-f]{4})?$'::text))
+);
+CREATE INDEX refused_credentials_last_at ON refused_credentials USING btree (last_at);
 
 create table repeats (
   reference_key uuid not null,

@@ -1,7 +1,7 @@
 /** Calls of apps and their answers: counted in memory, with a few map look-ups per call, and written every minute. */
-import { plainArray, textArray } from './connection/arrays.ts'
-import type { Queryable } from './connection/database.ts'
-import { maybe } from './connection/rows.ts'
+import { plainArray, textArray } from '../connection/arrays.ts'
+import type { Queryable } from '../connection/database.ts'
+import { maybe } from '../connection/rows.ts'
 
 export type AppCalls = {
   /** `at` is the performance.now() of the answer. The clientId must belong to a known app. */
@@ -98,16 +98,20 @@ export async function listAppCalls(db: Queryable, clientId: string): Promise<Cal
   return rows
 }
 
-export type ThrottledApp = { readonly clientId: string; readonly name: string; readonly calls: number }
+export type RefusedApp = { readonly clientId: string; readonly name: string; readonly calls: number }
 
-/** The apps whose calls were refused with 429 most often in this hour and the last one. */
-export async function listThrottledApps(db: Queryable, limit: number): Promise<ThrottledApp[]> {
-  const { rows } = await db.query<ThrottledApp>(
+/** The apps whose calls were refused with this code most often in this hour and the last one, at least `least` times. */
+export async function listRefusedApps(
+  db: Queryable,
+  code: 'RATE_LIMITED' | 'INVALID_CLIENT',
+  { least, limit }: { least: number; limit: number },
+): Promise<RefusedApp[]> {
+  const { rows } = await db.query<RefusedApp>(
     `select c.client_id as "clientId", a.name, sum(c.calls)::float8 as calls
      from app_calls c join apps a using (client_id)
-     where c.code = 'RATE_LIMITED' and c.hour > now() - interval '2 hours'
-     group by 1, 2 order by calls desc, 1 limit $1`,
-    [limit],
+     where c.code = $1 and c.hour > now() - interval '2 hours'
+     group by 1, 2 having sum(c.calls) >= $2 order by calls desc, 1 limit $3`,
+    [code, least, limit],
   )
   return rows
 }
