@@ -12,6 +12,7 @@ import { openBalanceReader, type BalanceReader } from '../store/balance-reader.t
 import { openRefusedCredentials, type RefusedCredentials } from '../store/calls/refused-credentials.ts'
 import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
+import { openWaitingCounts, type WaitingCounts } from '../store/work/waiting-counts.ts'
 import { findChangedWallets } from '../store/wallets.ts'
 import { findSessions } from '../store/people/widget-sessions.ts'
 import { openWriter, type Writer } from '../store/writer/writer.ts'
@@ -44,6 +45,7 @@ export type Service = {
   readonly reader: BalanceReader
   readonly repeats: Repeats
   readonly referenceTypes: ReferenceTypes
+  readonly waitingCounts: WaitingCounts
   readonly wrongSecrets: Attempts
   readonly browserCalls: Attempts
   /** By address; counts by account are in the database. */
@@ -102,6 +104,9 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     reader: openBalanceReader(db),
     repeats: openRepeats(db),
     referenceTypes: openReferenceTypes(db),
+    waitingCounts: openWaitingCounts(db.longRunning, (error) =>
+      log.warn('the counts of the admin menu cannot be read', faultFields(error)),
+    ),
     oidc: config.oidc && openOidcProvider(config, config.oidc, log),
     wrongSecrets: openWrongSecrets(),
     browserCalls: openAttempts({ limit: 1, windowMs: 60_000 }),

@@ -63,7 +63,16 @@ window.addEventListener('pageshow', (event) => {
 const address = document.querySelector<HTMLElement>('[data-address]')?.dataset['address']
 if (address) history.replaceState(null, '', address)
 
-document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+for (const here of document.querySelectorAll('nav [aria-current="page"]'))
+  here.scrollIntoView({ block: 'nearest', inline: 'center' })
+
+/** Escape closes the menu of a phone. */
+const menu = document.querySelector<HTMLDetailsElement>('.menu')
+document.addEventListener('keydown', (event) => {
+  if (!menu?.open || event.key !== 'Escape') return
+  menu.open = false
+  menu.querySelector('summary')?.focus()
+})
 
 /** Changing a select submits its form at once; without JavaScript the button does. */
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-auto]')) {

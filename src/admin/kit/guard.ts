@@ -94,7 +94,12 @@ async function handleForm(
 ): Promise<Response> {
   if (form === undefined || typeof form === 'string') return await refuseForm(request, form ?? 'no-form')
   if (!isOwnToken(bound, form.text('_token'))) return await refuseForm(request, 'stranger')
-  return await handle(route, { ...request, form })
+  try {
+    return await handle(route, { ...request, form })
+  } finally {
+    // The next page shows what this form has resolved.
+    request.service.waitingCounts.expire()
+  }
 }
 
 async function handle(route: AdminRoute, request: PublicRequest): Promise<Response> {

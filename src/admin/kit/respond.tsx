@@ -17,13 +17,14 @@ export type PageParts = {
 
 export async function showPage(request: PublicRequest, { title, here, body, status = 200, headers }: PageParts) {
   const nonce = newNonce()
+  const waiting = request.me?.session.stage === 'full' ? await request.service.waitingCounts.read() : undefined
   const html = renderPage(
     {
       title: `${title} · ${request.service.config.about.name}`,
       styles: [await styleUrl('style.css'), await styleUrl('admin.css')],
       scripts: await scriptUrls('admin.js'),
       body: (
-        <Shell request={request} here={here}>
+        <Shell request={request} here={here} waiting={waiting}>
           {body}
         </Shell>
       ),

@@ -232,7 +232,7 @@ export async function compareDay(
 
 export type OpenDifference = Difference & { readonly topupId: string | null; readonly foundAt: Date }
 
-const isOpenSql = 'd.resolved_at is null and d.settled_at is null'
+export const isOpenDifferenceSql = 'd.resolved_at is null and d.settled_at is null'
 
 const differenceSql = `select d.payment_intent_id as "paymentIntentId", d.kind, d.day, d.processor_amount as "processorMinor",
     d.ledger_amount as "ledgerMinor", d.found_at as "foundAt", t.id as "topupId",
@@ -242,7 +242,7 @@ const differenceSql = `select d.payment_intent_id as "paymentIntentId", d.kind, 
 /** The oldest first. */
 export async function listOpenDifferences(db: Queryable, limit: number): Promise<OpenDifference[]> {
   const { rows } = await db.query<OpenDifference>(
-    `${differenceSql} where ${isOpenSql} order by d.day, d.payment_intent_id, d.kind limit $1`,
+    `${differenceSql} where ${isOpenDifferenceSql} order by d.day, d.payment_intent_id, d.kind limit $1`,
     [limit],
   )
   return rows
@@ -254,7 +254,7 @@ export async function findOpenDifference(
   kind: string,
 ): Promise<OpenDifference | undefined> {
   const { rows } = await db.query<OpenDifference>(
-    `${differenceSql} where d.payment_intent_id = $1 and d.kind = $2 and ${isOpenSql}`,
+    `${differenceSql} where d.payment_intent_id = $1 and d.kind = $2 and ${isOpenDifferenceSql}`,
     [paymentIntentId, kind],
   )
   return maybe(rows)
@@ -295,7 +295,7 @@ export async function updateDifferenceResolved(
 ): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update reconciliation_differences d set settled_at = now(), settled_by = $5, settled_reason = $6
-     where d.payment_intent_id = $1 and d.kind = $2 and d.processor_amount = $3 and d.ledger_amount = $4 and ${isOpenSql}`,
+     where d.payment_intent_id = $1 and d.kind = $2 and d.processor_amount = $3 and d.ledger_amount = $4 and ${isOpenDifferenceSql}`,
     [paymentIntentId, kind, processorMinor, ledgerMinor, by, reason],
   )
   return rowCount === 1
@@ -313,7 +313,7 @@ export type ReconciliationState = {
 
 export async function getReconciliationState(db: Queryable): Promise<ReconciliationState> {
   const { rows } = await db.query<ReconciliationState>(
-    `select ((select count(*) from reconciliation_differences d where ${isOpenSql})
+    `select ((select count(*) from reconciliation_differences d where ${isOpenDifferenceSql})
          + (select count(*) from report_contradictions where ${isOpenContradictionSql}))::int as "openDifferences",
        count(*) filter (where finished_at is null)::int as "unfinishedDays", max(finished_at) as "lastFinishedAt",
        max(day) filter (where finished_at is not null) as "lastDay",

@@ -24,7 +24,8 @@ export type WorkLevel = {
 /** A piece given up by its claim counts as running until its lease ends: only then is its process known to be dead. */
 const isRunningSql = 'coalesce(leased_until > now(), false)'
 const isFailedSql = `(failures > 0 or given_up_at is not null) and not ${isRunningSql}`
-const isFailingSql = `(failures >= ${failuresToReport} or given_up_at is not null) and not ${isRunningSql}`
+/** Needs an operator. */
+export const isFailingSql = `(failures >= ${failuresToReport} or given_up_at is not null) and not ${isRunningSql}`
 const maxCounted = 10_000
 
 /** The counts are limited, because every top-up of the last half year has a row. */
