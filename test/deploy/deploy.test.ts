@@ -1,10 +1,10 @@
-/** The files in deploy/ use existing settings, paths and ports, and leave enough time for the drain. */
+/** The files in deploy/ use existing settings and paths, and leave enough time for the drain. The chart has its own test. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir, readFile, writeFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
-import { parseConfig, variableNames } from '../../src/config.ts'
+import { variableNames } from '../../src/config.ts'
 import { freePort } from '../free-port.ts'
 import { run } from '../other-server.ts'
 import { testDatabase } from '../postgres.ts'
@@ -20,12 +20,6 @@ const parse = (text: string): unknown => Bun.YAML.parse(text)
 /** Undefined if there is nothing at the path. */
 const at = (tree: unknown, ...path: string[]): unknown =>
   path.reduce((found, key) => (found as Record<string, unknown> | undefined)?.[key], tree)
-
-/** Every value with this key, at any depth. */
-function under(tree: unknown, key: string): unknown[] {
-  if (typeof tree !== 'object' || tree === null) return []
-  return Object.entries(tree).flatMap(([name, value]) => [...(name === key ? [value] : []), ...under(value, key)])
-}
 
 /** Parses an instruction in exec form, a JSON list. */
 const instruction = (text: string, name: string) =>
@@ -91,77 +85,6 @@ test('compose has a PostgreSQL 18 with a volume, waits for it, and gives the shu
   const environment = Object.keys(billfold('environment') as object)
   expect(environment.filter((name) => !variableNames.includes(name))).toEqual([])
   expect(Number.parseInt(String(billfold('stop_grace_period')))).toBeGreaterThan(20)
-})
-
-describe('the chart', () => {
-  const chart = join(root, 'deploy/helm/billfold')
-  const helm = Bun.which('helm')
-
-  test.skipIf(!helm)('helm lint finds no fault', async () => {
-    const given = ['--set', 'publicUrl=https://wallet.example', '--set', 'secret.existing=s']
-    const { code, output } = await run([helm!, 'lint', '--strict', chart, ...given])
-    expect([code, output]).toEqual([0, expect.any(String)])
-  })
-
-  /** Roughly what Helm would render: lines with only template code removed, values replaced. */
-  async function readTemplate(file: string): Promise<unknown[]> {
-    const text = await readFile(join(chart, 'templates', file), 'utf8')
-    const plain = text
-      .replace(/^\{\{-? .*\}\}\n/gm, '')
-      .replace(/\{\{-? include "billfold\.(labels|env|security)" .*?\}\}/g, '{ included: $1 }')
-      .replace(/\{\{-? toYaml .*?\}\}|\{\{- required .*?\}\}/g, '{}')
-      .replace(/\{\{.*?\}\}/g, 'x')
-    return plain.split(/^---$/m).map(parse)
-  }
-
-  test('every template is YAML of a known kind, and every value that it uses exists', async () => {
-    const kinds: string[] = []
-    const values = parse(await readFile(join(chart, 'values.yaml'), 'utf8'))
-    const files = (await readdir(join(chart, 'templates'))).sort()
-    for (const file of files) {
-      const text = await readFile(join(chart, 'templates', file), 'utf8')
-      for (const [, path] of text.matchAll(/\.Values\.([\w.]+)/g)) {
-        const found = at(values, ...path!.split('.'))
-        expect([file, path, found !== undefined]).toEqual([file, path, true])
-      }
-      if (file.endsWith('.yaml'))
-        kinds.push(
-          ...(await readTemplate(file)).map((each) => `${String(at(each, 'apiVersion'))} ${String(at(each, 'kind'))}`),
-        )
-    }
-    expect(kinds.toSorted()).toEqual([
-      'apps/v1 Deployment',
-      'batch/v1 Job',
-      'networking.k8s.io/v1 Ingress',
-      'policy/v1 PodDisruptionBudget',
-      'v1 Secret',
-      'v1 Service',
-      'v1 Service',
-    ])
-  })
-
-  test('its settings are settings, its probes use existing paths, and the shutdown has enough time', async () => {
-    const values = parse(await readFile(join(chart, 'values.yaml'), 'utf8'))
-    const settings = at(values, 'settings') as Record<string, string>
-    expect(Object.keys(settings).filter((name) => !variableNames.includes(name))).toEqual([])
-    const secret = {
-      SECRETS_KEY: secretsKey,
-      SMTP_URL: 'smtp://mail.example',
-      DATABASE_URL: 'postgres://db.example/billfold',
-    }
-    const config = parseConfig({ NODE_ENV: 'production', PUBLIC_URL: 'https://wallet.example', ...settings, ...secret })
-    expect(Number(at(values, 'terminationGracePeriodSeconds'))).toBeGreaterThan(config.announceMs / 1_000 + 20)
-    expect(Number(at(values, 'replicas'))).toBeGreaterThan(1)
-    const [deployment] = await readTemplate('deployment.yaml')
-    const probes = ['livenessProbe', 'readinessProbe', 'startupProbe'].map((name) => under(deployment, name)[0])
-    expect(probes.map((probe) => at(probe, 'httpGet', 'path'))).toEqual(['/healthz', '/readyz', '/healthz'])
-    const ports = under(deployment, 'containerPort')
-    expect(ports).toEqual([3000, config.metricsPort])
-    const [job] = await readTemplate('migrate-job.yaml')
-    expect(under(job, 'args')).toEqual([['src/cli.ts', 'migrate']])
-    const { version, appVersion } = parse(await readFile(join(chart, 'Chart.yaml'), 'utf8')) as Record<string, string>
-    expect([version, appVersion]).toEqual([manifest.version, manifest.version])
-  })
 })
 
 test.skipIf(!Bun.which('systemd-analyze'))('systemd accepts the unit', async () => {

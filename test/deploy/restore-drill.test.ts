@@ -1,42 +1,26 @@
 /** The restore drill of docs/operations/backup.md, line by line: a real back-up, a clean server, verified books, and further debits. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client as Postgres } from 'pg'
 import { newClient } from '../client.ts'
-import { callCommand } from '../command.ts'
 import { majors, run, startOtherServer } from '../other-server.ts'
 import { testDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
 import { secretsKey } from '../service.ts'
+import { command, makeDrillFolder, openShop } from './drill.ts'
 import { box } from './runbooks.ts'
 
 setDefaultTimeout(180_000)
 
 let folder: string
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billfold-drill-'))
-  // A replacement for `npx billfold` that runs this checkout.
-  const project = new URL('../../', import.meta.url).pathname
-  await writeFile(join(folder, 'npx'), `#!/bin/sh\nshift\nexec ${process.execPath} ${project}src/cli.ts "$@"\n`)
-  await chmod(join(folder, 'npx'), 0o755)
-})
+beforeAll(async () => (folder = await makeDrillFolder()))
 afterAll(async () => await rm(folder, { recursive: true }))
-
-async function command(url: string, ...args: string[]): Promise<Record<string, unknown>> {
-  const environment = { DATABASE_URL: url, SECRETS_KEY: secretsKey, BILLFOLD_PASSWORD: 'a long enough password' }
-  const { stdout } = await callCommand([...args, '--json'], environment)
-  return JSON.parse(stdout) as Record<string, unknown>
-}
 
 /** Runs the commands of the named code block, from a service with money to an empty database, and then debits there. */
 async function drill(name: string, from: string, clean: string, programs = ''): Promise<void> {
-  const { clientId, clientSecret } = await command(from, 'app', 'create', '--name', 'Shop')
-  const user = ['--email', 'ada@example.com', '--first', 'Ada', '--last', 'Lovelace', '--link', String(clientId)]
-  const serviceUserId = String((await command(from, 'user', 'create', ...user))['serviceUserId'])
-  const credentials = { clientId: String(clientId), clientSecret: String(clientSecret) }
+  const { credentials, serviceUserId } = await openShop(from)
   const before = await startProcess({ DATABASE_URL: from, SECRETS_KEY: secretsKey })
   const there = newClient(before.send, credentials, before.url)
   await there.credit(serviceUserId, 100)

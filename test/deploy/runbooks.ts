@@ -1,12 +1,15 @@
 /** The named code blocks of docs/operations, and the table that says how many steps each problem takes. */
-import { readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { callCommand } from '../command.ts'
 
 const folder = new URL('../../docs/operations/', import.meta.url)
-const readPage = async (name: string) => await readFile(new URL(name, folder), 'utf8')
-const runbooks = await readPage('runbooks.md')
-const text = runbooks + (await readPage('backup.md'))
+type Page = { readonly name: string; readonly text: string }
+const pages: readonly Page[] = readdirSync(folder)
+  .toSorted()
+  .map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }))
+const runbooks = pages.find(({ name }) => name === 'runbooks.md')!.text
+const text = pages.map((page) => page.text).join('\n')
 
 /** The lines of a named code block. */
 export function box(name: string, language = 'sh'): string[] {

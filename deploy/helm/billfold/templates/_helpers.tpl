@@ -25,6 +25,7 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 runAsNonRoot: true
 runAsUser: 10001
+runAsGroup: 10001
 capabilities: { drop: [ALL] }
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
