@@ -122,6 +122,8 @@ const aims: Record<string, readonly Record<string, unknown>[]> = {
     { kind: 'receipt', sequence: 2 },
     { kind: 'receipt', sequence: 3 },
     { kind: 'statement', month: '2026-01' },
+    { kind: 'selection', search: 'Insulin' },
+    { kind: 'selection', min: '0' },
     { kind: 'data' },
   ],
   '/api/widget/account/mails': [

@@ -45,6 +45,7 @@ const moreInputs: Record<string, Partial<Record<UserProof, readonly Record<strin
     person: [
       { kind: 'receipt', sequence: 1 },
       { kind: 'statement', month: '2026-01' },
+      { kind: 'selection', search: 'order' },
     ],
     presence: [{ kind: 'data' }],
   },

@@ -3,17 +3,11 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { appColor } from '../actions/apps/app-color.ts'
 import { logoPath } from '../actions/apps/logo-path.ts'
-import {
-  readActivity,
-  readActivitySums,
-  type ActivityEntry,
-  type ActivityFilter,
-  type SourceSum,
-} from '../actions/money/read-activity.ts'
+import { toFilter } from '../actions/money/activity-filter.ts'
+import { readActivity, readActivitySums, type ActivityEntry, type SourceSum } from '../actions/money/read-activity.ts'
 import type { Service } from '../actions/service.ts'
-import { formatMinor, majorNumber, maxBalanceMinor, parseDecimal, type Currency } from '../ledger/money.ts'
+import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
-import { isLongerThan } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
 import type { Topup } from '../store/topups.ts'
 import { widgetTransactions } from './examples.ts'
@@ -22,7 +16,15 @@ import type { Route } from './route.ts'
 import * as shape from './shapes.ts'
 import { toTransaction } from './transaction.ts'
 import { sessionRoute } from './widget-session-route.ts'
-import { clientId, exampleIds, sessionQuery } from './widget-shapes.ts'
+import {
+  exampleIds,
+  sessionQuery,
+  filterFields,
+  hasOrderedAmounts,
+  hasOrderedTimes,
+  orderedAmounts,
+  orderedTimes,
+} from './widget-shapes.ts'
 
 export const hexColor = z
   .string()
@@ -88,104 +90,20 @@ const activityAnswer = z
   })
   .meta({ id: 'WidgetActivity' })
 
-const ownTypes = [
-  'TOPUP',
-  'TOPUP_REFUND',
-  'TOPUP_REFUND_RETURNED',
-  'TOPUP_DISPUTE',
-  'TOPUP_DISPUTE_RETURNED',
-  'BONUS',
-  'CORRECTION',
-]
-
-/** Parsing a query turns malformed Unicode into U+FFFD, so that character is refused too. */
-const isReadable = (text: string) => text.isWellFormed() && !/[\0\uFFFD]/.test(text)
-
-/** An instant as `Date.toISOString` writes it; the years are those of PostgreSQL and of a ledger. */
-const instant = z
-  .string('must be a time such as 2026-03-01T00:00:00.000Z')
-  .refine(
-    (text) => /^(19[7-9]\d|2\d{3})-/.test(text) && isInstant(text),
-    'must be a time such as 2026-03-01T00:00:00.000Z',
-  )
-  .meta({ format: 'date-time' })
-
-function isInstant(text: string): boolean {
-  const at = new Date(text)
-  return !Number.isNaN(at.getTime()) && at.toISOString() === text
-}
-
-/** Plain decimal text; 15 digits, which is the largest balance. */
-function decimalAmount(currency: Currency) {
-  const message = `must be plain decimal text such as 19.99, with at most ${currency.decimals} decimals and 15 digits`
-  const isAmount = (text: string) => (parseDecimal(text, currency) ?? maxBalanceMinor + 1n) <= maxBalanceMinor
-  return z
-    .string(message)
-    .refine(isAmount, message)
-    .meta({ pattern: `^(0|[1-9]\\d{0,${14 - currency.decimals}})${fractionPattern(currency)}$` })
-}
-
-function fractionPattern({ decimals }: Currency): string {
-  return decimals === 0 ? '' : `(\\.\\d{1,${decimals}})?`
-}
-
 const filterQuery = (currency: Currency) =>
   z
     .object({
       ...sessionQuery.shape,
       before: shape.whole(1, Number.MAX_SAFE_INTEGER).optional().describe('Only transactions with a lower sequence'),
-      direction: z.enum(['in', 'out'], 'must be in or out').optional(),
-      app: clientId
-        .refine(isReadable, 'must be well-formed text')
-        .optional()
-        .describe('Only transactions of this app, by clientId; `service` for those of the service itself'),
-      search: z
-        .string('must be text')
-        .refine((text) => !isLongerThan(text, 100), 'must have at most 100 characters')
-        .refine(isReadable, 'must be well-formed text without NUL')
-        .meta({ maxLength: 100 })
-        .optional()
-        .describe('Text in the description, the reference or the app’s name, or a receipt code'),
-      types: z
-        .string('must be text')
-        .refine((text) => text.split(',').every((type) => ownTypes.includes(type)), `must be among ${ownTypes.join()}`)
-        .meta({ pattern: `^(${ownTypes.join('|')})(,(${ownTypes.join('|')}))*$` })
-        .optional()
-        .describe('Also returns the service’s own transactions of these types, in addition to what `search` finds'),
-      amount: decimalAmount(currency)
-        .optional()
-        .describe('Also returns the transactions of this amount, in addition to what `search` finds'),
-      min: decimalAmount(currency).optional().describe('Only transactions of at least this amount'),
-      max: decimalAmount(currency).optional().describe('Only transactions of at most this amount'),
-      from: instant.optional().describe('Only transactions at or after this time'),
-      until: instant.optional().describe('Only transactions before this time'),
+      ...filterFields(currency),
     })
-    .refine(({ from, until }) => from === undefined || until === undefined || from < until, {
-      path: ['until'],
-      message: 'must be after from',
-    })
-    .refine(({ min, max }) => !isAbove(min, max, currency), { path: ['max'], message: 'must not be below min' })
+    .refine(hasOrderedTimes, orderedTimes)
+    .refine(hasOrderedAmounts(currency), orderedAmounts)
 
-function isAbove(min: string | undefined, max: string | undefined, currency: Currency): boolean {
-  if (min === undefined || max === undefined) return false
-  return (parseDecimal(min, currency) ?? 0n) > (parseDecimal(max, currency) ?? 0n)
-}
+type FilterQuery = z.infer<ReturnType<typeof filterQuery>>
 
-function toFilter(asked: z.infer<ReturnType<typeof filterQuery>>, currency: Currency): ActivityFilter {
-  const minor = (text: string | undefined) => (text === undefined ? undefined : parseDecimal(text, currency))
-  return {
-    direction: asked.direction,
-    app: asked.app,
-    search: asked.search,
-    ownTypes: asked.types?.split(',') ?? [],
-    amountMinor: minor(asked.amount),
-    minMinor: minor(asked.min),
-    maxMinor: minor(asked.max),
-    from: asked.from === undefined ? undefined : new Date(asked.from),
-    until: asked.until === undefined ? undefined : new Date(asked.until),
-    before: asked.before === undefined ? undefined : Number(asked.before),
-  }
-}
+const filterOf = (asked: FilterQuery, currency: Currency) =>
+  toFilter(asked, currency, asked.before === undefined ? undefined : Number(asked.before))
 
 export function activityRoute(service: Service): Route {
   const { currency } = service.config
@@ -213,7 +131,7 @@ export function activityRoute(service: Service): Route {
       },
     },
     run: async ({ userId }, asked) => {
-      const page = await readActivity(service, userId, toFilter(asked, currency))
+      const page = await readActivity(service, userId, filterOf(asked, currency))
       return answer({
         transactions: page.entries.map((entry) => toWidgetTransaction(entry, currency)),
         nextBefore: page.nextBefore,
@@ -282,7 +200,7 @@ export function activitySumsRoute(service: Service): Route {
       },
     },
     run: async (session, asked) => {
-      const { sources, ...rest } = await readActivitySums(service, session, toFilter(asked, currency))
+      const { sources, ...rest } = await readActivitySums(service, session, filterOf(asked, currency))
       return answer({ sources: sources.map((each) => toSource(each, currency)), ...rest, currency: currency.code })
     },
   })

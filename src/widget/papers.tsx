@@ -1,5 +1,5 @@
 /**
- * Receipts and statements. The widget's frame may neither print nor download, so they open in a new window, by a link that the
+ * Receipts, statements and selections of entries. The widget's frame may neither print nor download, so they open in a new window, by a link that the
  * wallet page orders at /api/widget/papers: it works once, for two minutes, and contains no session. A reload of that page shows how
  * to open it again from the wallet.
  */
@@ -7,6 +7,8 @@ import type { Context } from 'hono'
 import type { VNode } from 'preact'
 import { monthInZone } from '../actions/money/month-in-zone.ts'
 import { findEntry, orderFile, takePaper, type OrderedPaper, type Paper } from '../actions/money/order-paper.ts'
+import { toFilter } from '../actions/money/activity-filter.ts'
+import { findSelection } from '../actions/money/find-selection.ts'
 import { findStatement, sumStatement } from '../actions/money/write-statement.ts'
 import { exportData } from '../actions/people/export-data.ts'
 import type { Service } from '../actions/service.ts'
@@ -18,9 +20,11 @@ import { plainHeaders } from '../web/headers.ts'
 import { newNonce, pageHeaders, pageResponse, renderPage } from '../web/page.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { streamed } from '../web/stream.ts'
+import { rowChunks, rowsMarker, type EntriesShown } from './paper-entries.tsx'
 import { ReceiptPage, Sheet, UsedPage } from './paper-pages.tsx'
 import { serviceData } from './service-data.ts'
-import { csvLines, rowChunks, rowsMarker, StatementPage, type StatementShown } from './statement-page.tsx'
+import { SelectionPage, selectionEntries, selectionLines, type SelectionShown } from './selection-page.tsx'
+import { StatementPage, statementEntries, statementLines, type StatementShown } from './statement-page.tsx'
 
 type HonoContext = Context<{ Bindings: RequestContext }>
 
@@ -39,10 +43,11 @@ async function showPaper(service: Service, c: HonoContext): Promise<Response> {
   const language = languages.get(ordered.paper.lang) ?? browser
   const { paper } = ordered
   if (paper.kind === 'receipt') return await showReceipt(service, language, ordered, paper)
+  if ('filter' in paper) return await showSelection(service, language, ordered, paper)
   if (!('month' in paper)) return await showData(service, c, language, ordered)
   const shown = await readStatement(service, language, ordered, paper)
   if (paper.kind === 'statement') return await showStatement(service, shown, (await orderFile(service, ordered))!)
-  return download(`statement-${paper.month}.csv`, csvLines(service, shown))
+  return download(`statement-${paper.month}.csv`, statementLines(service, shown))
 }
 
 async function showData(
@@ -115,11 +120,33 @@ async function showStatement(service: Service, shown: StatementShown, fileUrl: s
     <StatementPage shown={shown} about={about} sums={sums} currency={service.config.currency} fileUrl={fileUrl} />
   )
   const html = await paperHtml(language, language.paper.statement, body, nonce)
+  return streamRows(service, html, statementEntries(service, shown), nonce)
+}
+
+async function showSelection(
+  service: Service,
+  language: Language,
+  ordered: OrderedPaper,
+  { kind, filter: asked, before, timeZone }: Extract<Paper, { filter: object }>,
+): Promise<Response> {
+  const { currency, about } = service.config
+  const selection = await findSelection(service, ordered.userId, toFilter(asked, currency, before))
+  const name = `${ordered.firstName} ${ordered.lastName}`.trim()
+  const shown: SelectionShown = { language, timeZone, name, currency, asked, selection }
+  if (kind === 'selection-file') return download('selected-entries.csv', selectionLines(service, shown))
+  const nonce = newNonce()
+  const fileUrl = (await orderFile(service, ordered))!
+  const body = <SelectionPage shown={shown} about={serviceData(about)} now={new Date()} fileUrl={fileUrl} />
+  const html = await paperHtml(language, language.paper.selection, body, nonce)
+  return streamRows(service, html, selectionEntries(service, shown), nonce)
+}
+
+function streamRows(service: Service, html: string, entries: EntriesShown, nonce: string): Response {
   // A page without entries has no table and no marker.
   const [head = '', tail = ''] = html.split(rowsMarker)
   async function* chunks() {
     yield head
-    yield* rowChunks(service, shown)
+    yield* rowChunks(service, entries)
     yield tail
   }
   return streamed(chunks(), pageHeaders({ nonce }))

@@ -106,7 +106,7 @@ test('a statement opens in the reader’s language, from right to left, and come
   await rig.closePage(page)
 })
 
-test('a search for a month and an amount goes through 12,000 entries by itself, adds up exactly, and opens the month', async () => {
+test('a search for a month and an amount goes through 12,000 entries by itself, adds up exactly, and becomes a paper', async () => {
   const rich = await rig.newTenant()
   const { pool } = rig.service.db.longRunning
   // One entry each four hours, the last one now; one in a thousand is an atlas.
@@ -132,6 +132,15 @@ test('a search for a month and an amount goes through 12,000 entries by itself, 
   await until(frame, () => document.querySelector('.sums .progress') === null)
   expect([await title(), await out()]).toEqual(['Found: 12', '$772.80'])
   expect(await frame.textContent('.sums [role=status]')).toBe('Found: 12. Money out: $772.80. Money in: $0.00.')
+  const found = await windowBy(page, () => frame.click('text=Print or download'))
+  const text = (await found.innerText('main')).replace(/\s+/g, ' ')
+  expect(text).toContain('It is not a full statement')
+  expect(text).toContain('Search atlas Entries found 12 Money in $0.00 Money out $772.80')
+  expect(await found.evaluate(() => document.querySelectorAll('tbody tr').length)).toBe(12)
+  await expectUsable(found, 'selection')
+  const [file] = await Promise.all([found.waitForEvent('download'), found.click('#file')])
+  expect(file.suggestedFilename()).toBe('selected-entries.csv')
+  await found.close()
   await shows('over 64.39', 12)
   await shows('over 64.40', 0)
   await frame.waitForSelector('text=All entries were searched. None matches.')

@@ -9,6 +9,7 @@ import { takeLimit, papers, type Limited } from '../limits.ts'
 import { hasProof, maySee, type UserProof } from '../people/proofs.ts'
 import type { Service, WithDb } from '../service.ts'
 import { hashSecret, newPaperToken } from '../tokens.ts'
+import type { AskedFilter } from './activity-filter.ts'
 import { describeTransfers, type ActivityEntry } from './read-activity.ts'
 
 export type Paper = {
@@ -19,6 +20,8 @@ export type Paper = {
   | { readonly kind: 'receipt'; readonly sequence: number }
   /** A page, or a file for a spreadsheet; the month, such as `2026-11`, is a month of the time zone. */
   | { readonly kind: 'statement' | 'statement-file'; readonly month: string }
+  /** The entries that a search found, with a sequence lower than `before`: the file has the entries of the page. */
+  | { readonly kind: 'selection' | 'selection-file'; readonly filter: AskedFilter; readonly before: number }
   /** The export of the user's data: a page that links to the file, and the file. */
   | { readonly kind: 'data' | 'data-file' }
 )
@@ -52,14 +55,20 @@ export async function orderPaper(service: Service, session: Session, paper: Pape
 }
 
 /**
- * Makes a link to the file of an open statement or data page. A window that a sandboxed frame opens cannot start a download
+ * Makes a link to the file of an open statement, selection or data page. A window that a sandboxed frame opens cannot start a download
  * itself; a link on the page in it can.
  */
 export async function orderFile(service: WithDb, ordered: OrderedPaper): Promise<string | undefined> {
-  const { userId, sessionHash, deviceId, paper } = ordered
-  if (paper.kind !== 'statement' && paper.kind !== 'data') return undefined
-  const file: Paper = 'month' in paper ? { ...paper, kind: 'statement-file' } : { ...paper, kind: 'data-file' }
-  return paperPath(await newLink(service, { userId, sessionHash, deviceId, paper: file }, fileLifetimeMs))
+  const { userId, sessionHash, deviceId } = ordered
+  const paper = fileOf(ordered.paper)
+  if (!paper) return undefined
+  return paperPath(await newLink(service, { userId, sessionHash, deviceId, paper }, fileLifetimeMs))
+}
+
+function fileOf(paper: Paper): Paper | undefined {
+  if (paper.kind === 'statement') return { ...paper, kind: 'statement-file' }
+  if (paper.kind === 'selection') return { ...paper, kind: 'selection-file' }
+  return paper.kind === 'data' ? { ...paper, kind: 'data-file' } : undefined
 }
 
 export function paperPath(token: string): string {

@@ -16,7 +16,8 @@ import {
 } from '../../store/transfers.ts'
 import { findWalletWithTransfers, pageSpan, type Transfer, type WalletRow } from '../../store/wallets.ts'
 import { proofOf } from '../people/proofs.ts'
-import type { Service } from '../service.ts'
+import type { Service, WithDb } from '../service.ts'
+import type { ActivityFilter } from './activity-filter.ts'
 
 /** An entry, with the app that made it; without an app if the service made it. */
 export type ActivityEntry = {
@@ -50,25 +51,6 @@ export async function readWidgetWallet(service: Service, session: Session): Prom
   const clientId = proofOf(session) === 'session' ? session.clientId : null
   const failed = await listFailedTopups(pool, { userId: session.userId, clientId }, maxWaiting)
   return { wallet, entries, waiting, open, failed, appName: (await service.apps.find(session.clientId))!.name }
-}
-
-export type ActivityFilter = {
-  readonly before: number | undefined
-  readonly direction: 'in' | 'out' | undefined
-  /** A clientId, or `service` for the service's own entries. */
-  readonly app: string | undefined
-  readonly search: string | undefined
-  /** Types of the service's own entries whose name in the reader's language matches the search text. */
-  readonly ownTypes: readonly string[]
-  /** The amount that the search text is, if it is one. */
-  readonly amountMinor: bigint | undefined
-  /** The amount without its sign, both ends included. */
-  readonly minMinor: bigint | undefined
-  readonly maxMinor: bigint | undefined
-  /** Entries from this instant on. */
-  readonly from: Date | undefined
-  /** Entries before this instant. */
-  readonly until: Date | undefined
 }
 
 export type ActivityPage = {
@@ -140,14 +122,14 @@ export async function readActivitySums(
 }
 
 /** The sequences of the time range: from `bottom` up to, without, `top`. */
-async function sequencesOf(service: Service, userId: string, { before, from, until }: ActivityFilter) {
+export async function sequencesOf(service: WithDb, userId: string, { before, from, until }: ActivityFilter) {
   const { pool } = service.db
   const bottom = from ? await findFirstSequenceAt(pool, userId, from) : 1
   const end = until ? await findFirstSequenceAt(pool, userId, until) : Number.MAX_SAFE_INTEGER
   return { bottom, top: Math.min(before ?? end, end) }
 }
 
-function ledgerFilterOf(asked: ActivityFilter, apps: readonly App[]): LedgerFilter {
+export function ledgerFilterOf(asked: ActivityFilter, apps: readonly App[]): LedgerFilter {
   const { direction, app, ownTypes, amountMinor, minMinor, maxMinor } = asked
   const text = asked.search?.trim() ?? ''
   const isMeant = ({ name }: App) => name.toLowerCase().includes(text.toLowerCase())
@@ -168,7 +150,7 @@ function ledgerFilterOf(asked: ActivityFilter, apps: readonly App[]): LedgerFilt
   }
 }
 
-async function listApps(service: Service, userId: string): Promise<App[]> {
+export async function listApps(service: Service, userId: string): Promise<App[]> {
   const used = new Set(await listAppsOfUser(service.db.pool, userId))
   return (await service.apps.list()).filter(({ clientId }) => used.has(clientId))
 }

@@ -57,4 +57,5 @@ export const words: Words['activity'] = {
   searching: 'تم البحث في {done} من {total} حركة',
   stopSearch: 'إيقاف',
   monthStatement: 'كشف حساب {month}',
+  foundPaper: 'طباعة أو تنزيل',
 }

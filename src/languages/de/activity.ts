@@ -56,4 +56,5 @@ export const words: Words['activity'] = {
   searching: '{done} von {total} Einträgen durchsucht',
   stopSearch: 'Anhalten',
   monthStatement: 'Kontoauszug für {month}',
+  foundPaper: 'Drucken oder herunterladen',
 }

@@ -55,4 +55,5 @@ export const words = {
   searching: '{done} of {total} entries searched',
   stopSearch: 'Stop',
   monthStatement: 'Statement for {month}',
+  foundPaper: 'Print or download',
 }

@@ -56,4 +56,5 @@ export const words: Words['activity'] = {
   searching: '{done} de {total} movimientos revisados',
   stopSearch: 'Detener',
   monthStatement: 'Extracto de {month}',
+  foundPaper: 'Imprimir o descargar',
 }

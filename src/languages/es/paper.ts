@@ -17,6 +17,17 @@ export const words: Words['paper'] = {
   noEntries: 'Sin movimientos este mes.',
   tooLong:
     'Movimientos de este mes: {count}. Esta página muestra los primeros {shown}. El archivo CSV los tiene todos.',
+  selection: 'Movimientos seleccionados',
+  selectionText:
+    'Esto es una selección: solo los movimientos que coinciden con la búsqueda de abajo. No es un extracto completo y no incluye saldo inicial ni final.',
+  matches: 'Movimientos encontrados',
+  noMatches: 'Ningún movimiento coincide con esta búsqueda.',
+  searchedPart:
+    'Movimientos: {count}. Solo se revisaron los {shown} más recientes. Los anteriores no están en esta selección.',
+  tooMany:
+    'Movimientos encontrados: {count}. Esta página muestra los {shown} más recientes. El archivo CSV los tiene todos.',
+  period: 'Período',
+  asOf: 'A fecha de',
   amount: 'Importe',
   balance: 'Saldo',
   reference: 'Referencia',

@@ -56,4 +56,5 @@ export const words: Words['activity'] = {
   searching: '{done} opérations sur {total} examinées',
   stopSearch: 'Arrêter',
   monthStatement: 'Relevé de {month}',
+  foundPaper: 'Imprimer ou télécharger',
 }

@@ -17,6 +17,17 @@ export const words: Words['paper'] = {
   noEntries: 'Aucune opération ce mois-ci.',
   tooLong:
     'Opérations de ce mois : {count}. Cette page affiche les {shown} premières. Le fichier CSV les contient toutes.',
+  selection: 'Opérations sélectionnées',
+  selectionText:
+    'Ceci est une sélection : uniquement les opérations qui correspondent à la recherche ci-dessous. Ce n’est pas un relevé complet et il n’y a ni solde initial ni solde final.',
+  matches: 'Opérations trouvées',
+  noMatches: 'Aucune opération ne correspond à cette recherche.',
+  searchedPart:
+    'Opérations : {count}. Seules les {shown} plus récentes ont été examinées. Les plus anciennes ne sont pas dans cette sélection.',
+  tooMany:
+    'Opérations trouvées : {count}. Cette page affiche les {shown} plus récentes. Le fichier CSV les contient toutes.',
+  period: 'Période',
+  asOf: 'Établi le',
   amount: 'Montant',
   balance: 'Solde',
   reference: 'Référence',

@@ -56,4 +56,5 @@ export const words: Words['activity'] = {
   searching: 'נבדקו {done} מתוך {total} רישומים',
   stopSearch: 'עצירה',
   monthStatement: 'דף חשבון: {month}',
+  foundPaper: 'הדפסה או הורדה',
 }

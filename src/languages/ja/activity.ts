@@ -56,4 +56,5 @@ export const words: Words['activity'] = {
   searching: '{total}件の履歴のうち{done}件を検索しました',
   stopSearch: '停止',
   monthStatement: '{month}の取引明細',
+  foundPaper: '印刷またはダウンロード',
 }

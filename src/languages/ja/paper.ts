@@ -17,6 +17,16 @@ export const words: Words['paper'] = {
   noEntries: 'この月の履歴はありません。',
   tooLong:
     'この月の履歴は {count} 件です。このページには最初の {shown} 件を表示しています。CSV ファイルにはすべて含まれます。',
+  selection: '選択した履歴',
+  selectionText:
+    'これは下の検索に一致する履歴だけを選んだものです。完全な取引明細ではなく、期首残高と期末残高はありません。',
+  matches: '見つかった履歴',
+  noMatches: 'この検索に一致する履歴はありません。',
+  searchedPart: '履歴は {count} 件です。新しい {shown} 件だけを検索しました。それより古い履歴は含まれません。',
+  tooMany:
+    '見つかった履歴は {count} 件です。このページには新しい {shown} 件を表示しています。CSV ファイルにはすべて含まれます。',
+  period: '期間',
+  asOf: '作成日時',
   amount: '金額',
   balance: '残高',
   reference: '参照番号',

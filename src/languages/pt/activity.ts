@@ -56,4 +56,5 @@ export const words: Words['activity'] = {
   searching: '{done} de {total} lançamentos verificados',
   stopSearch: 'Parar',
   monthStatement: 'Extrato de {month}',
+  foundPaper: 'Imprimir ou baixar',
 }

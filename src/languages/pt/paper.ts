@@ -16,6 +16,16 @@ export const words: Words['paper'] = {
   timeZone: 'Fuso horário',
   noEntries: 'Nenhuma atividade neste mês.',
   tooLong: 'Lançamentos deste mês: {count}. Esta página mostra os primeiros {shown}. O arquivo CSV contém todos.',
+  selection: 'Lançamentos selecionados',
+  selectionText:
+    'Esta é uma seleção: apenas os lançamentos que correspondem à busca abaixo. Não é um extrato completo e não tem saldo inicial nem final.',
+  matches: 'Lançamentos encontrados',
+  noMatches: 'Nenhum lançamento corresponde a esta busca.',
+  searchedPart:
+    'Lançamentos: {count}. Só os {shown} mais recentes foram verificados. Os mais antigos não estão nesta seleção.',
+  tooMany: 'Lançamentos encontrados: {count}. Esta página mostra os {shown} mais recentes. O arquivo CSV contém todos.',
+  period: 'Período',
+  asOf: 'Emitido em',
   amount: 'Valor',
   balance: 'Saldo',
   reference: 'Referência',

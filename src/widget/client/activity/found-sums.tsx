@@ -1,4 +1,4 @@
-/** The sums of what a search found, how far it has come, and the statement of its month. */
+/** The sums of what a search found, how far it has come, and the paper of what it found. */
 import { Icon } from '../icons.tsx'
 import { PaperForm } from '../paper-window.tsx'
 import { usePage } from '../page-context.tsx'
@@ -25,7 +25,10 @@ export function FoundSums({ token, version, query, parsed, list }: FoundSumsProp
   const count = sums ? new Intl.NumberFormat(lang).format(found) : '…'
   const isListSearching = list.load === 'loading' || list.load === 'stopped'
   const left = Math.max(sums?.left ?? 0, isListSearching ? list.left : 0)
-  const month = monthOf(parsed)
+  // A search for a month alone finds its whole statement, which has balances too.
+  const month = Object.keys(query).every((key) => key === 'from' || key === 'until') ? monthOf(parsed) : undefined
+  const fields = month ? { kind: 'statement', month: month.value } : { kind: 'selection', ...query }
+  const label = month ? say('monthStatement', { month: month.label }) : say('foundPaper')
   const status = (
     <p class="visually-hidden" role="status">
       {sums &&
@@ -51,11 +54,11 @@ export function FoundSums({ token, version, query, parsed, list }: FoundSumsProp
           if (list.load === 'stopped') list.more()
         }}
       />
-      {month && (
-        <PaperForm fields={{ kind: 'statement', month: month.value }} needs="person" label={month.label}>
+      {found > 0 && load !== 'loading' && (
+        <PaperForm key={JSON.stringify(fields)} fields={fields} needs="person" label={label}>
           <button type="submit" class="button quiet small">
             <Icon name="receipt" />
-            {say('monthStatement', { month: month.label })}
+            {label}
           </button>
         </PaperForm>
       )}
