@@ -136,7 +136,7 @@ const leaksInLog = ({ clientId }: Credentials): unknown[] =>
 /** As an operator sees them: in the admin area, and by three commands. */
 async function shownFingerprints({ clientId }: Credentials): Promise<string[][]> {
   const admin = await newOperator(opened)
-  const page = await (await admin.get(`/admin/client-apps/${clientId}`)).text()
+  const page = await (await admin.get(`/admin/client-apps/${clientId}/secrets`)).text()
   const inPage = [...page.matchAll(/<td[^>]*><code>([0-9a-f]{4})<\/code><\/td>/g)].map(([, shown]) => shown!)
   const cli = async (...args: string[]) =>
     (await callCommand(args, { DATABASE_URL: opened.databaseUrl, SECRETS_KEY: secretsKey })).stdout

@@ -106,7 +106,7 @@ test('markup in a name is shown as text, wherever it appears', async () => {
   await admin.post(`/admin/wallets/${user.userId}/freeze`, { reason: nasty })
   const pages = [
     '/admin/client-apps',
-    `/admin/client-apps/${app.clientId}`,
+    ...['', '/settings', '/secrets', '/settlements', '/calls'].map((tab) => `/admin/client-apps/${app.clientId}${tab}`),
     '/admin/wallets',
     `/admin/wallets/${user.userId}`,
     '/admin/audit',

@@ -63,7 +63,7 @@ async function statuses(): Promise<number[][]> {
 }
 
 const secretOnPage = async () => (await page.locator('.copy.block pre').nth(1).innerText()).trim()
-const openApp = () => page.goto(`${rig.base}/admin/client-apps/${clientId}`)
+const openApp = (tab: 'settings' | 'secrets') => page.goto(`${rig.base}/admin/client-apps/${clientId}/${tab}`)
 /** No process caches an app for longer than half a second. */
 const soon = () => Bun.sleep(1_000)
 
@@ -94,7 +94,7 @@ test('an app that an operator registers has credentials that work at once', asyn
 })
 
 test('after a rotation with overlap both secrets work, and when it ends only the new one', async () => {
-  await openApp()
+  await openApp('secrets')
   await page.getByText('Rotate the secret').click()
   await page.getByLabel('The old secret').selectOption('1h')
   await page.getByRole('button', { name: 'Create a new secret' }).click()
@@ -105,7 +105,7 @@ test('after a rotation with overlap both secrets work, and when it ends only the
     [200, 200],
     [200, 200],
   ])
-  await openApp()
+  await openApp('secrets')
   await page.getByText('ends', { exact: true }).waitFor()
   await inDatabase(`update app_secrets set expires_at = now() where expires_at is not null`)
   await soon()
@@ -116,13 +116,13 @@ test('after a rotation with overlap both secrets work, and when it ends only the
 })
 
 test('a revoked secret stops working on both processes within a second', async () => {
-  await openApp()
+  await openApp('secrets')
   await page.getByText('Rotate the secret').click()
   await page.getByLabel('The old secret').selectOption('7d')
   await page.getByRole('button', { name: 'Create a new secret' }).click()
   await page.getByRole('heading', { name: 'The new secret' }).waitFor()
   secrets.push(await secretOnPage())
-  await openApp()
+  await openApp('secrets')
   const old = page.getByRole('row').filter({ has: page.getByText('ends', { exact: true }) })
   await old.getByText('Revoke…').click()
   await old.getByRole('button', { name: 'Revoke now' }).click()
@@ -137,14 +137,14 @@ test('a revoked secret stops working on both processes within a second', async (
 
 test('a removed scope is refused on both processes within a second', async () => {
   const secret = secrets.at(-1)!
-  await openApp()
+  await openApp('settings')
   await page.getByLabel('wallet:write').uncheck()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The changes are saved').waitFor()
   await soon()
   for (const base of [rig.base, rig.second])
     expect((await credit(base, secret)).body['code']).toBe('INSUFFICIENT_SCOPE')
-  await openApp()
+  await openApp('settings')
   await page.getByLabel('wallet:write').check()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The changes are saved').waitFor()
@@ -259,7 +259,7 @@ test('the downloaded statement equals the ledger', async () => {
 test('deactivating an app says how many sessions end; then every call is refused, and its widget closes', async () => {
   const { wallet, widget } = await openWidget()
   await wallet.getByText('Grace', { exact: false }).first().waitFor()
-  await openApp()
+  await openApp('settings')
   await page.getByText('Deactivate this app…').click()
   expect(await page.locator('.danger-zone').innerText()).toMatch(/(One|\d+) open widget sessions? ends? at once/)
   await page.getByRole('button', { name: 'Deactivate Fernweh Books' }).click()
@@ -268,7 +268,7 @@ test('deactivating an app says how many sessions end; then every call is refused
   expect((await statuses()).at(-1)).toEqual([401, 401])
   await wallet.getByText('For your patience').waitFor({ state: 'detached' })
   await widget.context().close()
-  await openApp()
+  await openApp('settings')
   await page.getByRole('button', { name: 'Activate' }).click()
   await page.getByText('The app is active').waitFor()
   await soon()

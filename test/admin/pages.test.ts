@@ -181,11 +181,16 @@ test('background work that failed can be used by everyone', async () => {
   await pool.end()
 })
 
-test('a client app and its secret can be used by everyone', async () => {
-  await expectUsable(`/admin/client-apps/${app['clientId']}`, 'client-app')
+test('the tabs of a client app, and its secret, can be used by everyone', async () => {
+  const base = `/admin/client-apps/${app['clientId']}`
+  await expectUsable(base, 'client-app')
+  await expectUsable(`${base}/calls`, 'client-app-calls')
+  await expectUsable(`${base}/settings`, 'client-app-settings')
+  await page.getByText('Deactivate this app…').click()
+  expect(await findPageBarriers(page, 'client-app-deactivate')).toEqual([])
+  await expectUsable(`${base}/secrets`, 'client-app-secrets')
   await page.getByText('Rotate the secret').click()
   await page.getByText('Revoke…').click()
-  await page.getByText('Deactivate this app…').click()
   expect(await findPageBarriers(page, 'client-app-open')).toEqual([])
   await page.getByRole('button', { name: 'Create a new secret' }).click()
   await page.getByRole('heading', { name: 'The new secret' }).waitFor()

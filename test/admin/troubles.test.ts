@@ -93,6 +93,7 @@ test('a double charge is claimed', async () => {
 test('a secret has leaked', async () => {
   const { serviceUserId } = await newUser('leaked@example.com', 5)
   await open(`/admin/client-apps/${app.clientId}`)
+  await click(page.getByRole('link', { name: 'Secrets', exact: true }))
   await click(page.getByText('Rotate the secret'))
   await page.getByLabel('The old secret').selectOption('none')
   await click(button('Create a new secret'))

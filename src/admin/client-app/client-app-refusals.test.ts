@@ -38,7 +38,7 @@ async function call(credentials: Partial<Credentials>, address: string): Promise
 
 const textOf = async (path: string) =>
   (await (await viewer.get(path)).text()).replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
-const pageOf = ({ clientId }: { clientId: string }) => `/admin/client-apps/${clientId}`
+const pageOf = ({ clientId }: { clientId: string }) => `/admin/client-apps/${clientId}/calls`
 const fingerprint = (secret: string) => fingerprintOf(hashSecret(secret))
 const rowsOf = async ({ clientId }: { clientId: string }) =>
   (await listRefusedCredentials(rig.service.db.pool, clientId, 1_000)).map(

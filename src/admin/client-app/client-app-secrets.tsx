@@ -6,6 +6,7 @@ import { findApp, type App, type AppSecret } from '../../store/apps.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
 import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
+import { tabPath } from './client-app-tabs.tsx'
 
 export const secretRoutes: AdminRoute[] = [
   post('/admin/client-apps/:clientId/secrets', rotateAppSecret, 'secrets'),
@@ -48,7 +49,7 @@ async function revokeAppSecret(request: AdminRequest): Promise<Response> {
   const [clientId, id] = [request.param('clientId'), request.param('id')]
   const isRevoked = isUuid(id) && (await revokeSecret(request.service, request.actor, clientId, id))
   return isRevoked
-    ? redirect(`/admin/client-apps/${clientId}?done=secret-revoked`)
+    ? redirect(`${tabPath(clientId, 'secrets')}?done=secret-revoked`)
     : await showNotFound(request, 'secret')
 }
 
@@ -163,7 +164,7 @@ export async function showSecret(
   -H 'content-type: application/json' \\
   -d '{"clientId":"${clientId}","clientSecret":"${clientSecret}",
        "serviceUserId":"su_…","amount":10,"referenceType":"TEST","referenceId":"test-1"}'`
-  const address = `/admin/client-apps/${clientId}`
+  const address = tabPath(clientId, 'secrets')
   const body = (
     <>
       <Heading title={title} sub={name} />

@@ -1,5 +1,6 @@
-/** The cards of the app page: money, calls, users, what the service owes the app, and leaked secrets. */
+/** The cards of an app's pages: money, calls, users, what the service owes the app, and leaked secrets. */
 import { readOwed, type Owed } from '../../actions/apps/settle-app.ts'
+import { fingerprintOf } from '../../actions/tokens.ts'
 import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
 import { counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
 import { findAppLinks, listAppCalls, type CallSum } from '../../store/calls/app-calls.ts'
@@ -7,8 +8,9 @@ import type { App } from '../../store/apps.ts'
 import { listAudit, type AuditRecord } from '../../store/audit.ts'
 import { listDayFlows, type DayFlow } from '../../store/books/books.ts'
 import { FlowChart } from '../kit/chart.tsx'
-import { Badge, dayText, Facts, Field, Money, Table, When, withQuery } from '../kit/parts.tsx'
+import { Badge, dayText, Facts, Field, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
+import { tabPath } from './client-app-tabs.tsx'
 
 export type AppStory = {
   readonly days: readonly DayFlow[]
@@ -22,20 +24,27 @@ const dayMs = 86_400_000
 const shownDays = 30
 const maxLeaks = 10
 
-export async function readAppStory({ service }: AdminRequest, { clientId }: App): Promise<AppStory> {
+export async function readAppStory(request: AdminRequest, app: App): Promise<AppStory> {
+  const { service } = request
+  const { clientId } = app
   const db = service.db.pool
   const today = service.now().getTime()
   const from = dayText(new Date(today - (shownDays - 1) * dayMs))
   const until = dayText(new Date(today + dayMs))
-  const leaked = { subject: `app:${clientId}`, action: 'browser-call.refused' }
   const [days, calls, links, leaks, owed] = await Promise.all([
     listDayFlows(db, { account: counterAccountOfApp(clientId), from, until }),
     listAppCalls(db, clientId),
     findAppLinks(db, clientId),
-    listAudit(db, leaked, { after: undefined, limit: maxLeaks }),
+    listLeaks(request, app),
     readOwed(db, clientId),
   ])
   return { days, calls, links, leaks, owed }
+}
+
+/** Calls from browsers with a secret, the newest first. */
+export async function listLeaks({ service }: AdminRequest, { clientId }: App): Promise<AuditRecord[]> {
+  const leaked = { subject: `app:${clientId}`, action: 'browser-call.refused' }
+  return await listAudit(service.db.pool, leaked, { after: undefined, limit: maxLeaks })
 }
 
 type Props = { request: AdminRequest; app: App; story: AppStory }
@@ -139,7 +148,7 @@ export function AppFacts({ request, app, story, liveSessions }: Props & { liveSe
             `Of that, up to ${owed.closedDay}`,
             <>
               <Money minor={owed.owedMinor} currency={currency} />{' '}
-              <a href={`/admin/client-apps/${app.clientId}/settlements`}>Settlements</a>
+              <a href={tabPath(app.clientId, 'settlements')}>Settlements</a>
             </>,
           ],
           ['Paid out through', owed.last ? owed.last.throughDay : 'nothing yet'],
@@ -183,7 +192,7 @@ function percent(part: number, whole: number): string {
   return part === 0 ? '0 %' : `${((part / whole) * 100).toFixed(2)} %`
 }
 
-export function AppCallList({ story: { calls } }: { story: AppStory }) {
+export function AppCallList({ calls }: { calls: readonly CallSum[] }) {
   return (
     <section class="card flush">
       <div class="heading">
@@ -220,7 +229,22 @@ function CodeBadge({ code }: { code: string }) {
   return <Badge kind={isBad ? 'bad' : 'warn'}>{code}</Badge>
 }
 
-export function Leaks({ app, story: { leaks } }: { app: App; story: AppStory }) {
+type LeakProps = { app: App; leaks: readonly AuditRecord[] }
+
+/** Until every secret that was seen in a browser has ended. */
+export function LeakNotice({ app, leaks }: LeakProps) {
+  const live = app.secrets.filter((secret) => !secret.hasEnded).map((secret) => fingerprintOf(secret.hash))
+  const leak = leaks.find(({ detail }) => live.some((fingerprint) => fingerprint === detail['fingerprint']))
+  if (!leak) return null
+  return (
+    <Notice kind="bad">
+      A secret that is still valid was seen in a browser on <When at={leak.at} />.{' '}
+      <a href={tabPath(app.clientId, 'secrets')}>See which, and rotate it</a>
+    </Notice>
+  )
+}
+
+export function Leaks({ app, leaks }: LeakProps) {
   if (leaks.length === 0) return null
   return (
     <section class="card flush">

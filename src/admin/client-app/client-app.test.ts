@@ -45,7 +45,7 @@ test('the page shows what the app was answered, by code and route, its users, it
   await rig.app.fetch(fromBrowser)
   await countCalls(rig.service)
   await countLinks(rig.service)
-  const page = await textOf(pageOf(shop))
+  const calls = await textOf(`${pageOf(shop)}/calls`)
   for (const line of [
     'ok /api/server/wallet/debit 1 1',
     'ok /api/server/wallet/credit 1 1',
@@ -54,13 +54,60 @@ test('the page shows what the app was answered, by code and route, its users, it
     'ok /api/server/wallet/check-balance 1 1',
     'INVALID_CLIENT /api/server/wallet 1 1',
     'BROWSER_CALL_REFUSED /api/server/wallet 1 1',
+  ])
+    expect(calls).toContain(line)
+  const overview = await textOf(pageOf(shop))
+  for (const line of [
     'Calls in 24 hours 9',
     'Service errors 0 % in 24 hours',
     'Users linked 2',
-    `leaked ${fingerprintOf(hashSecret(shop.clientSecret))} : rotate it`,
+    'The app owes, as of now $15.00',
+    'A secret that is still valid was seen in a browser',
   ])
-    expect(page).toContain(line)
-  expect(page).toContain('The app owes, as of now $15.00')
+    expect(overview).toContain(line)
+  const leaked = `leaked ${fingerprintOf(hashSecret(shop.clientSecret))} : rotate it`
+  expect(await textOf(`${pageOf(shop)}/secrets`)).toContain(leaked)
+  // The notice goes with the secret. The list of leaks stays.
+  const admin = await newOperator(rig, 'admin')
+  const rotation = { overlap: 'none', form: crypto.randomUUID() }
+  expect((await admin.post(`${pageOf(shop)}/secrets`, rotation)).status).toBe(200)
+  expect(await textOf(pageOf(shop))).not.toContain('was seen in a browser')
+  expect(await textOf(`${pageOf(shop)}/secrets`)).toContain(leaked)
+})
+
+test('each tab has its own address, marks itself and links the others, and its forms return to it', async () => {
+  const { clientId } = await newApp(rig.service)
+  const base = `/admin/client-apps/${clientId}`
+  const addresses = ['', '/settings', '/secrets', '/settlements', '/calls'].map((tab) => base + tab)
+  for (const address of addresses) {
+    const [, tabs] = /<nav class="tabs"[^>]*>(.*?)<\/nav>/s.exec(await (await viewer.get(address)).text())!
+    expect([...tabs!.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!)).toEqual(addresses)
+    expect([...tabs!.matchAll(/href="([^"]+)" aria-current="page"/g)].map(([, href]) => href!)).toEqual([address])
+  }
+  const admin = await newOperator(rig, 'admin')
+  const placeOf = async (path: string, fields: Record<string, string | string[]>) =>
+    (await admin.post(base + path, fields)).headers.get('location')?.split('?')[0]
+  expect(await placeOf('', { name: 'Renamed', scopes: ['wallet:read'] })).toBe(`${base}/settings`)
+  expect(await placeOf('/active', { to: 'inactive' })).toBe(`${base}/settings`)
+  const wrong = await admin.post(base, { name: '', scopes: ['wallet:read'] })
+  expect([wrong.status, await wrong.text()]).toEqual([
+    422,
+    expect.stringContaining(`href="${base}/settings" aria-current="page"`),
+  ])
+  const shown = await (await admin.post(`${base}/secrets`, { overlap: '1h', form: crypto.randomUUID() })).text()
+  expect(shown).toContain(`data-address="${base}/secrets"`)
+  const [, old] = /secrets\/([0-9a-f-]{36})\/revoke/.exec(await (await admin.get(`${base}/secrets`)).text())!
+  expect(await placeOf(`/secrets/${old}/revoke`, {})).toBe(`${base}/secrets`)
+})
+
+test('a viewer sees every tab, and none of their forms', async () => {
+  const { clientId } = await newApp(rig.service)
+  for (const tab of ['', '/settings', '/secrets', '/settlements', '/calls']) {
+    const response = await viewer.get(`/admin/client-apps/${clientId}${tab}`)
+    const main = (await response.text()).split('<main')[1]!
+    expect([tab, response.status, main.includes('method="post"')]).toEqual([tab, 200, false])
+    expect((await viewer.get(`/admin/client-apps/app_unknown${tab}`)).status).toBe(404)
+  }
 })
 
 test('what two processes counted is added up, and what could not be written is kept', async () => {
@@ -74,7 +121,7 @@ test('what two processes counted is added up, and what could not be written is k
   }
   await Promise.all(counters.map((appCalls) => countCalls({ ...rig.service, appCalls })))
   await Promise.all(counters.map((appCalls) => countCalls({ ...rig.service, appCalls })))
-  expect(await textOf(pageOf(other))).toContain('ok /api/x 4 4')
+  expect(await textOf(`${pageOf(other)}/calls`)).toContain('ok /api/x 4 4')
 })
 
 test('a period is marked as paid out once by a double click, reversed on record, and is in the file', async () => {

@@ -1,74 +1,112 @@
-/** The page of a client app: money, calls, secrets, settings, activation. */
+/** The pages of a client app: figures, settings with activation, secrets, calls. settlements.tsx has the settlements. */
 import type { ComponentChildren } from 'preact'
 import { parseAppSettings, setAppActive, updateApp } from '../../actions/apps/manage-apps.ts'
+import { listAppCalls } from '../../store/calls/app-calls.ts'
 import { findApp, type App } from '../../store/apps.ts'
 import { countLiveSessions } from '../../store/people/widget-sessions.ts'
 import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './client-app-form.tsx'
-import { AppCallList, AppFacts, AppLedger, AppMoney, Leaks, readAppStory } from './client-app-view.tsx'
 import { AppRefusals, readAppRefusals } from './client-app-refusals.tsx'
-import { Copy, Facts, Form, Heading, Notice, When, withQuery } from '../kit/parts.tsx'
+import { AppHead, tabPath } from './client-app-tabs.tsx'
+import {
+  AppCallList,
+  AppFacts,
+  AppLedger,
+  AppMoney,
+  LeakNotice,
+  Leaks,
+  listLeaks,
+  readAppStory,
+} from './client-app-view.tsx'
+import { Facts, Form, Notice, When, withQuery } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage } from '../kit/respond.tsx'
 import { Secrets } from './client-app-secrets.tsx'
-import { AppState } from '../kit/states.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
+const path = '/admin/client-apps/:clientId'
+
 export const clientAppRoutes: AdminRoute[] = [
-  get('/admin/client-apps/:clientId', showApp),
-  post('/admin/client-apps/:clientId', saveApp, 'apps'),
-  post('/admin/client-apps/:clientId/active', setActive, 'apps'),
+  get(path, (request) => withApp(request, (app) => showOverview(request, app))),
+  get(`${path}/settings`, (request) => withApp(request, (app) => showSettings(request, app, typedOfSettings(app), {}))),
+  get(`${path}/secrets`, (request) => withApp(request, (app) => showSecrets(request, app))),
+  get(`${path}/calls`, (request) => withApp(request, (app) => showCalls(request, app))),
+  post(path, (request) => withApp(request, (app) => saveApp(request, app)), 'apps'),
+  post(`${path}/active`, setActive, 'apps'),
 ]
 
-async function showApp(request: AdminRequest): Promise<Response> {
+async function withApp(request: AdminRequest, show: (app: App) => Promise<Response>): Promise<Response> {
   const app = await findApp(request.service.db.pool, request.param('clientId'))
-  return app ? await appPage(request, app, typedOfSettings(app), {}) : await showNotFound(request, 'app')
+  return app ? await show(app) : await showNotFound(request, 'app')
 }
 
-async function appPage(
-  request: AdminRequest,
-  app: App,
-  typed: Typed,
-  problems: Readonly<Record<string, string>>,
-): Promise<Response> {
-  const { service } = request
-  const mayChange = may(request, 'apps')
-  const hasProblems = Object.keys(problems).length > 0
-  const [liveSessions, story, refusals] = await Promise.all([
-    countLiveSessions(service.db.pool, app.clientId),
+async function showOverview(request: AdminRequest, app: App): Promise<Response> {
+  const [liveSessions, story] = await Promise.all([
+    countLiveSessions(request.service.db.pool, app.clientId),
     readAppStory(request, app),
-    readAppRefusals(request, app),
   ])
   const body = (
     <>
-      <Heading
-        title={
-          <>
-            {app.name} <AppState app={app} />
-          </>
-        }
-        sub={<Copy label="clientId" text={app.clientId} />}
-      >
+      <AppHead app={app} here="overview">
         <a class="button quiet small" href={withQuery('/admin/origin-doctor', { app: app.clientId })}>
           Check an embedding page
-        </a>
-        <a class="button quiet small" href={`/admin/client-apps/${app.clientId}/settlements`}>
-          Settlements
         </a>
         <a class="button quiet small" href={withQuery('/admin/audit', { subject: `app:${app.clientId}` })}>
           History
         </a>
-      </Heading>
-      {hasProblems && <Notice kind="bad">Nothing was saved. Check the fields below.</Notice>}
+      </AppHead>
+      <LeakNotice app={app} leaks={story.leaks} />
       <div class="columns">
         <AppFacts request={request} app={app} story={story} liveSessions={liveSessions} />
         <AppMoney request={request} app={app} story={story} />
       </div>
       <AppLedger request={request} app={app} />
-      <AppCallList story={story} />
+    </>
+  )
+  return await showPage(request, { title: app.name, here: 'apps', body })
+}
+
+async function showCalls(request: AdminRequest, app: App): Promise<Response> {
+  const [calls, refusals] = await Promise.all([
+    listAppCalls(request.service.db.pool, app.clientId),
+    readAppRefusals(request, app),
+  ])
+  const body = (
+    <>
+      <AppHead app={app} here="calls" />
       <AppRefusals refusals={refusals} />
-      <Leaks app={app} story={story} />
+      <AppCallList calls={calls} />
+    </>
+  )
+  return await showPage(request, { title: `Calls of ${app.name}`, here: 'apps', body })
+}
+
+async function showSecrets(request: AdminRequest, app: App): Promise<Response> {
+  const leaks = await listLeaks(request, app)
+  const body = (
+    <>
+      <AppHead app={app} here="secrets" />
+      <Leaks app={app} leaks={leaks} />
       <Secrets request={request} app={app} />
+    </>
+  )
+  return await showPage(request, { title: `Secrets of ${app.name}`, here: 'apps', body })
+}
+
+/** Also answers the form with mistakes; `problems` names them by field. */
+async function showSettings(
+  request: AdminRequest,
+  app: App,
+  typed: Typed,
+  problems: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const mayChange = may(request, 'apps')
+  const hasProblems = Object.keys(problems).length > 0
+  const liveSessions = mayChange ? await countLiveSessions(request.service.db.pool, app.clientId) : 0
+  const body = (
+    <>
+      <AppHead app={app} here="settings" />
+      {hasProblems && <Notice kind="bad">Nothing was saved. Check the fields below.</Notice>}
       {mayChange ? (
-        <Form request={request} action={`/admin/client-apps/${app.clientId}`} class="card stack">
+        <Form request={request} action={tabPath(app.clientId)} class="card stack">
           <h2>Settings</h2>
           <AppFields typed={typed} problems={problems} />
           <div>
@@ -83,7 +121,8 @@ async function appPage(
       {mayChange && <Activity request={request} app={app} liveSessions={liveSessions} />}
     </>
   )
-  return await showPage(request, { title: app.name, here: 'apps', body, ...(hasProblems && { status: 422 }) })
+  const title = `Settings of ${app.name}`
+  return await showPage(request, { title, here: 'apps', body, ...(hasProblems && { status: 422 }) })
 }
 
 function listed(texts: readonly string[]): ComponentChildren {
@@ -133,7 +172,7 @@ function Swatch({ color }: { color: string }) {
 }
 
 function Activity({ request, app, liveSessions }: { request: AdminRequest; app: App; liveSessions: number }) {
-  const action = `/admin/client-apps/${app.clientId}/active`
+  const action = `${tabPath(app.clientId)}/active`
   if (!app.isActive)
     return (
       <section class="card stack">
@@ -178,14 +217,12 @@ function Activity({ request, app, liveSessions }: { request: AdminRequest; app: 
   )
 }
 
-async function saveApp(request: AdminRequest): Promise<Response> {
+async function saveApp(request: AdminRequest, app: App): Promise<Response> {
   const { service, form, actor } = request
-  const app = await findApp(service.db.pool, request.param('clientId'))
-  if (!app) return await showNotFound(request, 'app')
   const checked = parseAppSettings(inputOf(form), service.config)
-  if (checked.problems) return await appPage(request, app, typedOf(form), checked.problems)
+  if (checked.problems) return await showSettings(request, app, typedOf(form), checked.problems)
   await updateApp(service, actor, app.clientId, checked.settings)
-  return redirect(`/admin/client-apps/${app.clientId}?done=app-saved`)
+  return redirect(withQuery(tabPath(app.clientId, 'settings'), { done: 'app-saved' }))
 }
 
 async function setActive(request: AdminRequest): Promise<Response> {
@@ -193,5 +230,6 @@ async function setActive(request: AdminRequest): Promise<Response> {
   const isActive = request.form.text('to') === 'active'
   const isKnown = await setAppActive(request.service, request.actor, clientId, isActive)
   if (!isKnown) return await showNotFound(request, 'app')
-  return redirect(`/admin/client-apps/${clientId}?done=${isActive ? 'app-activated' : 'app-deactivated'}`)
+  const done = isActive ? 'app-activated' : 'app-deactivated'
+  return redirect(withQuery(tabPath(clientId, 'settings'), { done }))
 }

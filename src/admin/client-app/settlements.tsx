@@ -18,8 +18,9 @@ import { listSettlements, type Settlement } from '../../store/books/settlements.
 import { csvLine, download, plain } from '../../web/csv.ts'
 import { reasonProblem } from '../kit/amount-and-reason.tsx'
 import { actorName } from '../kit/audit-table.tsx'
+import { AppHead } from './client-app-tabs.tsx'
 import { OwedNow } from './client-app-view.tsx'
-import { Badge, Empty, Facts, Field, Form, Heading, Money, Pager, Table, When, withQuery } from '../kit/parts.tsx'
+import { Badge, Empty, Facts, Field, Form, Money, Pager, Table, When, withQuery } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
@@ -55,14 +56,11 @@ async function showSettlements(request: AdminRequest, app: App, problem?: string
   const shown = found.slice(0, pageSize)
   const body = (
     <>
-      <Heading title="Settlements" sub={app.name}>
-        <a class="button quiet small" href={`/admin/client-apps/${app.clientId}`}>
-          The app
-        </a>
+      <AppHead app={app} here="settlements">
         <a class="button quiet small" href={`${pathOf(app)}.csv`}>
           Download CSV
         </a>
-      </Heading>
+      </AppHead>
       <div class="columns">
         <section class="card stack hero">
           <OwedNow owed={owed} currency={currency} />
@@ -98,7 +96,12 @@ async function showSettlements(request: AdminRequest, app: App, problem?: string
       </section>
     </>
   )
-  return await showPage(request, { title: 'Settlements', here: 'apps', body, ...(problem && { status: 422 }) })
+  return await showPage(request, {
+    title: `Settlements of ${app.name}`,
+    here: 'apps',
+    body,
+    ...(problem && { status: 422 }),
+  })
 }
 
 type SettleProps = { request: AdminRequest; app: App; owed: Owed; problem: string | undefined }

@@ -210,7 +210,7 @@ function RefusedCalls({ apps, least, why }: { apps: readonly RefusedApp[]; least
     )
   return apps.map(({ clientId, name, calls }) => (
     <li key={clientId}>
-      <a href={`/admin/client-apps/${clientId}`}>
+      <a href={`/admin/client-apps/${clientId}/calls`}>
         {name}: calls refused {why}
       </a>
       <Badge kind="warn">{countText(calls)}</Badge>

@@ -131,7 +131,7 @@ test('an app whose calls were refused for their number is named on the overview,
   expect((await first).status).toBe(200)
   await countCalls(bench.service)
   expect(await page()).toContain('Greedy Goods: calls refused for their number 2')
-  const own = text(await (await viewer.get(`/admin/client-apps/${app.clientId}`)).text())
+  const own = text(await (await viewer.get(`/admin/client-apps/${app.clientId}/calls`)).text())
   expect(own).toMatch(/RATE_LIMITED \/api\/server\/wallet\/credit 2 2/)
   const metrics = await bench.service.metrics.render()
   expect(metrics).toContain(`billfold_throttled_calls_total{app="${app.clientId}"} 2`)
