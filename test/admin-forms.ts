@@ -4,6 +4,7 @@ import { startSession } from '../src/actions/operators/manage-sessions.ts'
 import { totpContext } from '../src/actions/operators/second-factor.ts'
 import { settleApp } from '../src/actions/apps/settle-app.ts'
 import { askCorrection } from '../src/actions/money/correct-wallet.ts'
+import { askDeletion } from '../src/actions/people/request-deletion.ts'
 import { newId } from '../src/actions/tokens.ts'
 import type { Stage } from '../src/store/operator-sessions.ts'
 import type { Role } from '../src/store/operators.ts'
@@ -149,6 +150,23 @@ export function adminForms(bench: Bench, admin: TestOperator) {
             [`${about}-${path.id}`, path.id],
           )
         return { path, fields: { fact: `deleted-${path.id}`, form: crypto.randomUUID() } }
+      },
+    },
+    '/admin/wallets/:id/data': { make: async () => ({ ...(await wallet()), fields: { dataReason: 'by post' } }) },
+    '/admin/wallets/:id/deletion': {
+      make: async () => ({ ...(await wallet()), fields: { deletionReason: 'by post' } }),
+    },
+    '/admin/wallets/:id/deletion/approve': { make: () => waitingDeletion('cli:somebody') },
+    '/admin/wallets/:id/deletion/decline': {
+      make: async () => {
+        const { path, fields } = await waitingDeletion('cli:somebody')
+        return { path, fields: { ...fields, declineReason: 'not this user' } }
+      },
+    },
+    '/admin/wallets/:id/deletion/withdraw': {
+      make: async (role = 'admin') => {
+        const by = await signedIn('full', role)
+        return { by, ...(await waitingDeletion(by.actor)) }
       },
     },
     '/admin/client-apps/:clientId/settlements': {
@@ -304,6 +322,17 @@ txn_${crypto.randomUUID()},${await readableDay()} 12:00:00,payout,usd,-1.00,0.00
     return order.id
   }
 
+  async function waitingDeletion(askedBy: string) {
+    const { path } = await wallet()
+    const asked = await askDeletion(
+      bench.service,
+      { name: askedBy, address: null },
+      { userId: path.id, reason: 'by post' },
+    )
+    if (asked.kind !== 'waiting') throw new Error(`the deletion was not asked for: ${asked.kind}`)
+    return { path, fields: { deletion: asked.deletion.id } }
+  }
+
   /** An invitation, and the path of the link in its mail. */
   async function invite(): Promise<{ id: string; link: string }> {
     const email = newEmail()
@@ -324,5 +353,16 @@ txn_${crypto.randomUUID()},${await readableDay()} 12:00:00,payout,usd,-1.00,0.00
     return (await query<{ id: string }>('select id from app_secrets where client_id = $1', [clientId]))[0]!.id
   }
 
-  return { forms, reason, owedApp, settledApp, waitingCorrection, waitingChange, signedIn, giveSecret, secretOf }
+  return {
+    forms,
+    reason,
+    owedApp,
+    settledApp,
+    waitingCorrection,
+    waitingDeletion,
+    waitingChange,
+    signedIn,
+    giveSecret,
+    secretOf,
+  }
 }

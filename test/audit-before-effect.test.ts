@@ -175,6 +175,8 @@ const lines: Record<string, Line> = {
       return [...names, '--link', bench.credentials.clientId]
     },
   },
+  'user export': { make: async () => [await email(), '--reason', 'x', '--out', join(folder, 'user.json')] },
+  'user delete': { make: async () => [await email(), '--reason', 'x'] },
   'wallet show': { isRead: true, make: async () => [await email()] },
   'wallet receipt': { isRead: true, make: async () => [await newReceiptCode()] },
   'wallet freeze': { make: async () => [await email(), '--reason', 'x'] },

@@ -1,6 +1,8 @@
 /** The commands in docs/operators.md are run, on data that has what they name. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { grantBonus } from '../src/actions/money/grant-bonus.ts'
 import { newId } from '../src/actions/tokens.ts'
 import { referenceKeyOf, transactionIdOf } from '../src/store/outcomes.ts'
@@ -24,7 +26,9 @@ test('every command of the page does what the page says', async () => {
   const bonus = { walletId: userId, amountMinor: 25_00n, referenceId: newId(), reason: 'Welcome' }
   await grantBonus(bench.service, { name: 'test', address: null }, bonus)
   const key = referenceKeyOf({ namespace: 'service', type: 'BONUS', id: bonus.referenceId })
+  const folder = await mkdtemp(join(tmpdir(), 'billfold-operators-docs-'))
   const real = {
+    'ann.json': join(folder, 'ann.json'),
     'ann@example.com': `${userId}@example.com`,
     txn_0123456789abcdef0123456789abcdef: transactionIdOf(key),
     '01900000-0000-7000-8000-000000000000': await known.waitingCorrection('operator:somebody'),
@@ -44,4 +48,6 @@ test('every command of the page does what the page says', async () => {
     const { exitCode, stderr } = await callCommand(args, environment)
     expect([line, exitCode, stderr]).toEqual([line, 0, ''])
   }
+  expect(JSON.parse(await readFile(real['ann.json'], 'utf8'))).toMatchObject({ account: { userId } })
+  await rm(folder, { recursive: true })
 })

@@ -3,6 +3,8 @@ import type { Guarded } from './run.ts'
 
 const fourEyes = 'src/admin/operators/four-eyes.test.ts'
 const independence = 'src/actions/operators/independence.test.ts'
+const personalData = 'src/admin/wallet/personal-data.test.ts'
+const deletionProcesses = 'test/deletion-processes.test.ts'
 const area = 'operators'
 
 export const operatorGuards: readonly Guarded[] = [
@@ -96,5 +98,53 @@ export const operatorGuards: readonly Guarded[] = [
     file: 'src/actions/mails/send-mail.ts',
     tests: [fourEyes],
     mutants: [[`...(!hasLink && { text })`, `text`]],
+  },
+  {
+    area,
+    file: 'src/actions/people/request-deletion.ts',
+    tests: [personalData],
+    mutants: [
+      [`if (isOwn !== (state === 'withdrawn')) return refuse(isOwn ? 'own' : 'not-own')`, ``],
+      [`return dependence && { kind: 'dependent', dependence }`, `return undefined`],
+      [`if (!mayDecide(all, askedBy)) return refuse('asker-left')`, ``],
+      [`if (!mayDecide(all, actor.name)) return refuse('no-right')`, ``],
+      [`if (asked?.userId !== userId) return refuse('unknown')`, `if (!asked) return refuse('unknown')`],
+      [`if (before !== 'waiting')`, `if (before === 'expired')`],
+      [`return refuse(before === 'expired' ? 'expired' : 'decided')`, `return refuse('decided')`],
+      [`before.askedBy === actor.name && before.reason === reason`, `before.askedBy === actor.name`],
+      [`if (kept) return { kind: 'kept', reason: kept }\n    if ((await`, `if ((await`],
+      [`if (refused) return refused\n    // With another`, `// With another`],
+      [`if (!(await findReasonNow(pool, userId))) await cancelOpenTopups(service, actor, userId)`, ``],
+      [`>= maxWaitingDeletions`, `> 1_000_000`],
+      [`if (!user) return refuse('decided')`, ``],
+    ],
+  },
+  {
+    area,
+    file: 'src/actions/people/delete-account.ts',
+    tests: [personalData, deletionProcesses],
+    mutants: [
+      [`reasonOf((await lockWallet(tx, user.id))!) ?? (await findUnresolved(tx, user.id))`, `undefined`],
+      [`await updateDeletionOvertaken(tx, userId, actor.name)`, ``],
+      [`await addFarewell(tx, reader, notification)`, ``],
+    ],
+  },
+  {
+    area,
+    file: 'src/actions/people/export-data.ts',
+    tests: [personalData],
+    mutants: [
+      [`const limited = await takeLimit(service, personRequests, personOf(actor.name))`, `const limited = undefined`],
+      [' && { address, detail }),', ' || { address, detail }),'],
+    ],
+  },
+  {
+    area,
+    file: 'src/store/migrations/0039_user_deletions.sql',
+    tests: [personalData],
+    mutants: [
+      [`or (decided_by is not null and decided_by <> asked_by)`, `or decided_by is not null`],
+      [`if old.state = 'waiting' and (old.id`, `if old.state = 'waiting' or (old.id`],
+    ],
   },
 ]

@@ -68,6 +68,9 @@ export const mailsAnywhere: Rule = { name: 'mail-anywhere', limit: 10, windowMs:
 /** With five attempts per code this allows 150 guesses a day at a million codes. */
 export const mailsADay: Rule = { name: 'mail-a-day', limit: 30, windowMs: 24 * hourMs }
 
+/** Exports and deletions of users by one operator: each mails the user, and an export gives data away. */
+export const personRequests: Rule = { name: 'person-requests', limit: 20, windowMs: hourMs }
+
 /** Receipts and statements: one may read a month of entries. */
 export const papers: Rule = { name: 'paper', limit: 60, windowMs: 15 * minuteMs }
 

@@ -17,6 +17,7 @@ import { correctionRoutes } from './corrections.tsx'
 import { contradictionRoutes } from './reconciliation/contradiction.tsx'
 import { differenceRoutes } from './reconciliation/difference.tsx'
 import { answerTo } from './kit/guard.ts'
+import { personalDataRoutes } from './wallet/personal-data-forms.tsx'
 import { operatorRoutes } from './operators/operators.tsx'
 import { doctorRoutes } from './client-app/origin-doctor.tsx'
 import { overviewRoutes } from './overview/overview.tsx'
@@ -52,6 +53,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...settlementRoutes,
   ...walletsRoutes,
   ...walletRoutes,
+  ...personalDataRoutes,
   ...correctRoutes,
   ...correctionRoutes,
   ...statementRoutes,

@@ -62,6 +62,11 @@ const support = [
   'POST /admin/wallets/:id/mails',
   'POST /admin/wallets/:id/freeze',
   'POST /admin/wallets/:id/unfreeze',
+  'POST /admin/wallets/:id/data',
+  'POST /admin/wallets/:id/deletion',
+  'POST /admin/wallets/:id/deletion/approve',
+  'POST /admin/wallets/:id/deletion/decline',
+  'POST /admin/wallets/:id/deletion/withdraw',
   'POST /admin/work/again',
 ]
 const finance = [

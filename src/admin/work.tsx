@@ -17,6 +17,7 @@ export const workRoutes: AdminRoute[] = [get('/admin/work', showWork), post('/ad
 const kindTexts: Readonly<Record<FailedWork['kind'], string>> = {
   'resolve-topup': 'Check a card top-up',
   'send-mail': 'Send a mail',
+  'send-farewell': 'Send the last mail of a deleted account',
   'send-operator-mail': 'Send a mail to an operator',
   'reconcile-day': 'Reconcile a day',
   'post-correction': 'Post a correction',

@@ -7,6 +7,7 @@ const files: readonly (readonly [firstWords: string, load: () => Promise<readonl
   ['app', async () => (await import('./app-secrets.ts')).appSecretCommands],
   ['app', async () => (await import('./settlements.ts')).settlementCommands],
   ['user', async () => (await import('./user.ts')).userCommands],
+  ['user', async () => (await import('./user-requests.ts')).userRequestCommands],
   ['wallet', async () => (await import('./wallet.ts')).walletCommands],
   ['wallet correction', async () => (await import('./corrections.ts')).correctionCommands],
   ['admin', async () => (await import('./admin.ts')).adminCommands],

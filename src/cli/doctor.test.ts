@@ -410,6 +410,7 @@ function goodFacts(): DatabaseFacts {
   const workLevels = {
     'resolve-topup': idle,
     'send-mail': idle,
+    'send-farewell': idle,
     'send-operator-mail': idle,
     'reconcile-day': idle,
     'post-correction': idle,

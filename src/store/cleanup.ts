@@ -82,6 +82,7 @@ export const staying: Readonly<Record<string, string>> = {
   verified_wallets: 'one for each wallet',
   mail_settings: 'one for each user at most',
   user_addresses: 'twenty for each user at most',
+  user_deletions: 'made by people; who asked and who approved',
   operators: 'made by people; the audit log leads to them',
   operator_changes: 'made by people; who asked and who approved',
   operator_grants: 'made by people; they say who may approve what an operator asked for',

@@ -6,12 +6,14 @@ import { postBonus } from './post-bonus.ts'
 import { postCorrection } from './post-correction.ts'
 import { reconcileDay } from './reconcile-day.ts'
 import { resolveTopup } from './resolve-topup.ts'
+import { sendFarewell } from './send-farewell.ts'
 import { sendMail } from './send-mail.ts'
 import { sendOperatorMail } from './send-operator-mail.ts'
 
 const kinds: readonly Kind[] = [
   resolveTopup,
   sendMail,
+  sendFarewell,
   sendOperatorMail,
   reconcileDay,
   postCorrection,

@@ -4,7 +4,9 @@
  * less harm than a repeated one.
  */
 import type { Queryable } from '../../store/connection/database.ts'
-import { insertMail } from '../../store/mails.ts'
+import { insertMail, type MailReader } from '../../store/mails.ts'
+import { addWork } from '../../store/work/work.ts'
+import { newId } from '../tokens.ts'
 import type { Service } from '../service.ts'
 import type { Notification } from './write-letters.ts'
 
@@ -42,4 +44,22 @@ export async function notify(
 /** Starts sending now instead of at the next poll. */
 export function sendSoon({ wakeUps }: Pick<Service, 'wakeUps'>): void {
   wakeUps.wake('send-mail')
+  wakeUps.wake('send-farewell')
+}
+
+export type Farewell = Pick<MailReader, 'email' | 'firstName' | 'language' | 'pageLanguage'> & {
+  readonly notification: Extract<Notification, { kind: 'deleted' }>
+}
+
+/**
+ * The last mail of an account, in the transaction that deletes it. The queue has the address and the name until the mail is sent, for a
+ * day at most: the user's row has them no longer.
+ */
+export async function addFarewell(
+  db: Queryable,
+  { email, firstName, language, pageLanguage }: MailReader,
+  notification: Farewell['notification'],
+): Promise<void> {
+  const payload: Farewell = { email, firstName, language, pageLanguage, notification }
+  await addWork(db, { kind: 'send-farewell', key: newId(), payload })
 }

@@ -95,7 +95,10 @@ export type Notification =
   | { readonly kind: 'password-changed'; readonly at: string; readonly browser: string | null }
   /** To the old address. */
   | { readonly kind: 'email-changed'; readonly at: string; readonly newEmail: string }
-  | { readonly kind: 'deleted' }
+  /** `at` when operators deleted the account for the user. */
+  | { readonly kind: 'deleted'; readonly at?: string }
+  | { readonly kind: 'deletion-asked'; readonly at: string; readonly until: string }
+  | { readonly kind: 'data-exported-for'; readonly at: string }
   | { readonly kind: 'data-exported'; readonly at: string; readonly browser: string | null }
   | {
       readonly kind: 'app-disconnected'
@@ -150,6 +153,8 @@ export function writeNotification({ language, config }: Writer, notification: No
   const money = (minor: string | bigint) => moneyText(BigInt(minor), currency, language.code)
   const when = (at: string) => [text('when'), timeText(at, language.code)] as const
   const by = (browser: string | null) => (browser ? [[text('browser'), browserText(browser)] as const] : [])
+  const support = [about.supportUrl, about.supportEmail].find(Boolean)
+  const withSupport = (key: keyof Words['mail']) => `${text(key)}${support ? ` ${support}` : ''}`
   const letter = (title: keyof Words['mail'], values: Record<string, string>, ...lines: string[]): Letter => ({
     subject: text(title, values),
     title: text(title, values),
@@ -226,16 +231,38 @@ export function writeNotification({ language, config }: Writer, notification: No
         details: [when(notification.at), ...by(notification.browser)],
         after: [text('passwordElse')],
       }
-    case 'email-changed': {
-      const support = [about.supportUrl, about.supportEmail].find(Boolean)
+    case 'email-changed':
       return {
         ...letter('emailTitle', {}, text('emailText', { email: maskEmail(notification.newEmail) })),
         details: [when(notification.at)],
-        after: [`${text('emailElse')}${support ? ` ${support}` : ''}`],
+        after: [withSupport('emailElse')],
+      }
+    case 'deleted': {
+      const written = letter('deletedTitle', {}, text('deletedText'))
+      if (notification.at === undefined) return { ...written, after: [text('deletedNext')] }
+      return {
+        ...written,
+        lines: [...written.lines, text('deletedForText', service)],
+        details: [when(notification.at)],
+        after: [withSupport('requestElse'), text('deletedNext')],
       }
     }
-    case 'deleted':
-      return { ...letter('deletedTitle', {}, text('deletedText')), after: [text('deletedNext')] }
+    case 'deletion-asked':
+      return {
+        ...letter('deletionTitle', {}, text('deletionText', service)),
+        details: [when(notification.at)],
+        after: [
+          withSupport('requestElse'),
+          text('deletionNext', { date: dateText(notification.until, language.code) }),
+        ],
+        isUrgent: true,
+      }
+    case 'data-exported-for':
+      return {
+        ...letter('exportedForTitle', {}, text('exportedForText', service)),
+        details: [when(notification.at)],
+        after: [withSupport('requestElse')],
+      }
     case 'data-exported':
       return {
         ...letter('exportedTitle', {}, text('exportedText')),

@@ -14,6 +14,7 @@ const table = {
   freeze: { about: 'Freeze and unfreeze wallets', roles: support },
   notes: { about: 'Write notes about users', roles: support },
   mails: { about: 'Send a mail to a user again', roles: support },
+  people: { about: 'Download a user’s data, request a deletion, and approve another operator’s', roles: support },
   work: { about: 'Run failed background work again', roles: support },
   bonus: { about: 'Grant a bonus', roles: finance },
   refund: { about: 'Refund a card top-up', roles: finance },
@@ -45,7 +46,8 @@ export function lacking(role: Role, right: Right): string {
 /** What each role is for, as invitations say it. */
 export const roleTexts: Readonly<Record<Role, string>> = {
   viewer: 'sees everything, changes nothing',
-  support: 'helps users: freezes wallets, writes notes, sends mails again; moves no money',
+  support:
+    'helps users: freezes wallets, writes notes, sends mails again, exports and deletes accounts; moves no money',
   finance: 'moves money: corrections, refunds, bonuses, settlements',
   admin: 'may do everything, apps, secrets and operators included',
 }

@@ -15,9 +15,11 @@ import { listSessionsOfUser } from '../../store/people/widget-sessions.ts'
 import { listTopups, type Topup } from '../../store/topups.ts'
 import { listTransfersUpwards } from '../../store/transfers.ts'
 import { findWallet, type Transfer } from '../../store/wallets.ts'
-import { recordAudit } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import { browserName } from '../browser-name.ts'
+import { personRequests, takeLimit, type Limited } from '../limits.ts'
 import { notify, sendSoon } from '../mails/notify.ts'
+import { personOf } from '../operators/independence.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 import { accountActions } from './read-history.ts'
@@ -44,6 +46,30 @@ export async function exportData(
   })
   sendSoon(service)
   return writeData(service, user)
+}
+
+export type ExportedFor =
+  | { readonly kind: 'data'; readonly chunks: AsyncGenerator<string> }
+  | { readonly kind: 'gone' }
+  | Limited
+
+/** The same file, made by an operator for a user who asked by another way. The user is mailed that it was made. */
+export async function exportDataFor(
+  service: Service,
+  actor: Actor,
+  { userId, reason }: { userId: string; reason: string },
+): Promise<ExportedFor> {
+  const limited = await takeLimit(service, personRequests, personOf(actor.name))
+  if (limited) return limited
+  const user = await findLiveUser(service.db.pool, userId)
+  if (!user) return { kind: 'gone' }
+  await transact(service.db, async (tx) => {
+    await recordAudit(tx, actor, 'user.data-exported', `user:${userId}`, { reason })
+    const notification = { kind: 'data-exported-for', at: service.now().toISOString() } as const
+    await notify(tx, userId, notification, { id: newId() })
+  })
+  sendSoon(service)
+  return { kind: 'data', chunks: writeData(service, user) }
 }
 
 async function* writeData(service: Service, user: LiveUser): AsyncGenerator<string> {

@@ -48,8 +48,8 @@ async function refresh(part: HTMLElement): Promise<void> {
   }
 }
 
-/** Disables the buttons of a submitted form, so that a second click does not submit it again. */
-for (const form of document.querySelectorAll('form[method="post"]')) {
+/** Disables the buttons of a submitted form, so that a second click does not submit it again. After a file the page stays. */
+for (const form of document.querySelectorAll('form[method="post"]:not([data-file])')) {
   form.addEventListener('submit', () => {
     for (const button of form.querySelectorAll('button')) setTimeout(() => (button.disabled = true), 0)
   })

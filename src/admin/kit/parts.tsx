@@ -35,7 +35,7 @@ export function Form({
   action,
   children,
   ...rest
-}: Children & { request: PublicRequest; action: string; class?: string }) {
+}: Children & { request: PublicRequest; action: string; class?: string; 'data-file'?: boolean }) {
   return (
     <form method="post" action={action} {...rest}>
       <input type="hidden" name="_token" value={request.formToken} />

@@ -31,6 +31,7 @@ export type MoneyData = {
   /** Corrections waiting for a second operator. */
   readonly waitingCorrections: number
   readonly waitingChanges: number
+  readonly waitingDeletions: number
   readonly books: BooksState
   /** Jobs and work that failed three times in a row, or were given up. */
   readonly failing: readonly FailedWork[]
@@ -130,6 +131,7 @@ function Attention({ request, data }: Props) {
   const rows: readonly (readonly [label: string, count: number, href?: string, note?: string])[] = [
     ['Corrections for a second operator', data.waitingCorrections, '/admin/corrections'],
     ['Changes of operators for a second admin', data.waitingChanges, '/admin/operators'],
+    ['Deletions of users for a second operator', data.waitingDeletions, '/admin/wallets?state=deletion'],
     ['Card payments that do not match their order', waiting.problemTopups, '/admin/topups?state=problem'],
     ['Open disputes', waiting.openDisputes, '/admin/topups?state=disputed', money(waiting.disputedMinor)],
     ['Wallets in debt', waiting.inDebt, '/admin/wallets?state=debt', money(waiting.debtMinor)],

@@ -4,6 +4,7 @@ import { listFlows, countTopups, countOpenIssues, maxCounted } from '../../store
 import { listRefusedApps } from '../../store/calls/app-calls.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
+import { countWaitingDeletions } from '../../store/people/deletions.ts'
 import { countWaitingChanges } from '../../store/operator-access/operator-changes.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { listFailingWork } from '../../store/work/work-report.ts'
@@ -97,18 +98,20 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
   const back = (days === 1 ? 7 : days) * dayMs
   // One query covers both periods, and 14 days for the chart of a day.
   const first = Math.min(from - back, today - 13 * dayMs)
-  const [flows, topups, waiting, corrections, changes, books, failing, throttled, refused, apps] = await Promise.all([
-    listFlows(db, dayText(first), dayText(until)),
-    countTopups(db, new Date(today)),
-    countOpenIssues(db),
-    countWaitingCorrections(db),
-    countWaitingChanges(db),
-    getBooksState(db),
-    listFailingWork(db, maxCounted + 1),
-    listRefusedApps(db, 'RATE_LIMITED', { least: 1, limit: 3 }),
-    listRefusedApps(db, 'INVALID_CLIENT', { least: manyRefusals, limit: 3 }),
-    service.apps.list(),
-  ])
+  const [flows, topups, waiting, corrections, changes, deletions, books, failing, throttled, refused, apps] =
+    await Promise.all([
+      listFlows(db, dayText(first), dayText(until)),
+      countTopups(db, new Date(today)),
+      countOpenIssues(db),
+      countWaitingCorrections(db),
+      countWaitingChanges(db),
+      countWaitingDeletions(db),
+      getBooksState(db),
+      listFailingWork(db, maxCounted + 1),
+      listRefusedApps(db, 'RATE_LIMITED', { least: 1, limit: 3 }),
+      listRefusedApps(db, 'INVALID_CLIENT', { least: manyRefusals, limit: 3 }),
+      service.apps.list(),
+    ])
   const held =
     books.walletsMinor === null || !books.sumsAt
       ? { minor: -(await getPositionBefore(db, undefined, dayText(until))), at: now }
@@ -127,6 +130,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     waiting,
     waitingCorrections: corrections.count,
     waitingChanges: changes,
+    waitingDeletions: deletions,
     books,
     failing,
     throttled,

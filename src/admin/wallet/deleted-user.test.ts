@@ -29,6 +29,9 @@ test('operators see that an account was deleted, in the list and on its own page
   expect(found.headers.get('location')).toContain(userId)
   const html = await text(admin.get(`/admin/wallets/${userId}`))
   expect(html).toContain('The account was deleted')
+  // What was deleted is not reported as if it had never been there.
+  for (const text of ['No email to this user', 'No notes about this user', 'not chosen', 'appears here'])
+    expect(html).not.toContain(text)
   expect(html).not.toContain('Grant a bonus')
   expect(html).not.toContain('Freeze the wallet')
 })

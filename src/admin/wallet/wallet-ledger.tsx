@@ -130,7 +130,9 @@ export function Ledger({ request, wallet, page, apps }: LedgerProps) {
               ? `None of the last ${span.toLocaleString('en')} entries match. Older ones may.`
               : page.hasFilter
                 ? 'No entry of this wallet matches the filter.'
-                : 'The first top-up, credit or bonus appears here.'}
+                : wallet.frozenFor === 'closed'
+                  ? 'The account was deleted before its first entry.'
+                  : 'The first top-up, credit or bonus appears here.'}
           </p>
         </Empty>
       ) : (

@@ -75,7 +75,11 @@ export function Mails({ request, person, mails }: MailsProps) {
   return (
     <Section title="Emails" id="mails">
       {mails.length === 0 ? (
-        <p class="empty muted">No email to this user in the last 30 days. Emails with a code are not listed.</p>
+        <p class="empty muted">
+          {person.email === null
+            ? 'The list of emails was deleted with the account.'
+            : 'No email to this user in the last 30 days. Emails with a code are not listed.'}
+        </p>
       ) : (
         <Table label="Emails" head={['Time', 'About', 'State', ...(maySend ? ['Actions'] : [])]}>
           {mails.map((mail) => (
@@ -105,7 +109,7 @@ function SendAgain({ request, person, mail }: { request: AdminRequest; person: P
     <Form request={request} action={`/admin/wallets/${person.id}/mails`}>
       <input type="hidden" name="form" value={crypto.randomUUID()} />
       <input type="hidden" name="fact" value={mail.fact} />
-      <button class="button small quiet" type="submit" aria-label={`Send the mail about ${mail.kind} again`}>
+      <button class="button small quiet" type="submit" aria-label={`Send again: the mail about ${mail.kind}`}>
         Send again
       </button>
     </Form>
@@ -152,7 +156,9 @@ export function Notes({ request, person, story, problems }: NotesProps) {
   return (
     <Section title="Notes" id="notes">
       {story.notes.length === 0 ? (
-        <p class="empty muted">No notes about this user.</p>
+        <p class="empty muted">
+          {person.email === null ? 'Notes are deleted with the account.' : 'No notes about this user.'}
+        </p>
       ) : (
         <ol class="notes" role="list">
           {story.notes.map((note) => (

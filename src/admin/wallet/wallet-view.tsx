@@ -35,7 +35,7 @@ export function Who({
           ['User id', <Copy label="user id" text={person.id} />],
           ['Signed up', <When at={person.createdAt} />],
           ['Last sign-in', <When at={signedIn.length === 0 ? null : new Date(Math.max(...signedIn))} />],
-          ['Language', language ?? 'not chosen'],
+          ['Language', language ?? (person.email === null ? 'deleted' : 'not chosen')],
           ['Linked apps', `${links.filter((link) => link.disconnectedAt === null).length} of ${links.length} ever`],
         ]}
       />

@@ -17,6 +17,7 @@ import { Heading, Money } from '../kit/parts.tsx'
 import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { nameOf } from '../kit/states.tsx'
+import { PersonalData, readPersonalData, WaitingDeletion } from './personal-data.tsx'
 import { WalletActions } from './wallet-actions.tsx'
 import { Ledger, readLedger } from './wallet-ledger.tsx'
 import { Acts, Mails, NewestNote, Notes, readWalletStory, Topups } from './wallet-story.tsx'
@@ -33,10 +34,10 @@ export const walletRoutes: AdminRoute[] = [
 ]
 
 /** Also answers a form with mistakes; `problems` names them by field. */
-async function walletPage(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
+export async function walletPage(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
   const { service } = request
   const db = service.db.pool
-  const [wallet, user, links, sessions, apps, ledger, story, allowance] = await Promise.all([
+  const [wallet, user, links, sessions, apps, ledger, story, allowance, personal] = await Promise.all([
     findWallet(db, person.id),
     findUser(db, person.id),
     listAllLinks(db, person.id),
@@ -45,6 +46,7 @@ async function walletPage(request: AdminRequest, person: Person, problems: Probl
     readLedger(request, person.id),
     readWalletStory(request, person.id),
     readAllowance(service, db, request.actor),
+    readPersonalData(request, person),
   ])
   const name = nameOf(person)
   const body = (
@@ -53,10 +55,12 @@ async function walletPage(request: AdminRequest, person: Person, problems: Probl
         <nav class="row small" aria-label="On this page">
           <a href="#ledger">Ledger</a>
           <a href="#notes">Notes</a>
+          <a href="#personal-data">Personal data</a>
           <a href="#actions">Actions</a>
         </nav>
       </Heading>
       <NewestNote notes={story.notes} />
+      <WaitingDeletion personal={personal} />
       <div class="columns">
         <Who person={person} language={user?.language ?? null} links={links} />
         <Balance request={request} person={person} wallet={wallet!} />
@@ -68,6 +72,14 @@ async function walletPage(request: AdminRequest, person: Person, problems: Probl
       <Mails request={request} person={person} mails={story.mails} />
       <Acts userId={person.id} story={story} currency={request.service.config.currency} />
       <Notes request={request} person={person} story={story} problems={problems} />
+      <PersonalData
+        request={request}
+        person={person}
+        wallet={wallet!}
+        personal={personal}
+        operators={story.operators}
+        problems={problems}
+      />
       <WalletActions request={request} wallet={wallet!} problems={problems} allowance={allowance} />
     </>
   )

@@ -100,6 +100,16 @@ export const words: Words['mail'] = {
   exportedTitle: 'Eine Kopie Ihrer Daten wurde heruntergeladen',
   exportedText:
     'Eine Datei mit den Daten Ihrer Wallet wurde heruntergeladen: Ihr Konto, Ihre Apps, Ihre Einträge und Ihre Anmeldungen.',
+  deletedForText: '{service} hat Ihr Konto gelöscht, weil wir einen Antrag auf Löschung erhalten haben.',
+  deletionTitle: 'Wir haben einen Antrag auf Löschung Ihrer Wallet erhalten',
+  deletionText:
+    '{service} hat den Antrag erhalten, Ihre Wallet und Ihr Konto zu löschen. Noch ist nichts gelöscht: Zuerst prüft eine zweite Person bei {service} den Antrag.',
+  deletionNext:
+    'Wenn er nicht bis {date} genehmigt wird, wird nichts gelöscht. Wenn die Wallet gelöscht wird, erhalten Sie noch eine E-Mail.',
+  exportedForTitle: 'Wir haben eine Kopie Ihrer Daten erstellt',
+  exportedForText:
+    '{service} hat eine Anfrage nach den Daten Ihrer Wallet erhalten und eine Datei damit erstellt: Ihr Konto, Ihre Apps, Ihre Einträge und Ihre Anmeldungen.',
+  requestElse: 'Wenn Sie das nicht beantragt haben, wenden Sie sich sofort an den Support.',
   disconnectedTitle: '{app} wurde von Ihrer Wallet getrennt',
   disconnectedText:
     '{app} kann keine Zahlungen mehr von Ihrer Wallet abbuchen und ihr kein Geld mehr gutschreiben. Um die App wieder zu verbinden, melden Sie sich dort an.',

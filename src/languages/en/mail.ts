@@ -93,6 +93,16 @@ export const words = {
   exportedTitle: 'A copy of your data was downloaded',
   exportedText:
     'A file with the data of your wallet was downloaded: your account, your apps, your entries and your sign-ins.',
+  deletedForText: '{service} deleted your account because we received a request to delete it.',
+  deletionTitle: 'We received a request to delete your wallet',
+  deletionText:
+    '{service} received a request to delete your wallet and your account. Nothing is deleted yet: a second person at {service} checks the request first.',
+  deletionNext:
+    'If it is not approved by {date}, nothing is deleted. If the wallet is deleted, you get one more email.',
+  exportedForTitle: 'We made a copy of your data',
+  exportedForText:
+    '{service} received a request for the data of your wallet, and made a file with it: your account, your apps, your entries and your sign-ins.',
+  requestElse: 'If you did not ask for this, contact support right away.',
   disconnectedTitle: '{app} was disconnected from your wallet',
   disconnectedText:
     '{app} can no longer take payments from your wallet or add money to it. To connect it again, sign in through the app.',

@@ -95,6 +95,16 @@ export const words: Words['mail'] = {
   exportedTitle: 'Se ha descargado una copia de tus datos',
   exportedText:
     'Se ha descargado un archivo con los datos de tu monedero: tu cuenta, tus apps, tus movimientos y tus inicios de sesión.',
+  deletedForText: '{service} ha eliminado tu cuenta porque recibimos una solicitud para eliminarla.',
+  deletionTitle: 'Hemos recibido una solicitud para eliminar tu monedero',
+  deletionText:
+    '{service} ha recibido una solicitud para eliminar tu monedero y tu cuenta. Todavía no se ha eliminado nada: antes, una segunda persona de {service} revisa la solicitud.',
+  deletionNext:
+    'Si no se aprueba a más tardar el {date}, no se elimina nada. Si el monedero se elimina, recibirás otro correo.',
+  exportedForTitle: 'Hemos hecho una copia de tus datos',
+  exportedForText:
+    '{service} ha recibido una solicitud de los datos de tu monedero y ha creado un archivo con ellos: tu cuenta, tus apps, tus movimientos y tus inicios de sesión.',
+  requestElse: 'Si no lo has pedido tú, contacta enseguida con soporte.',
   disconnectedTitle: '{app} se ha desconectado de tu monedero',
   disconnectedText:
     '{app} ya no puede cobrar pagos de tu monedero ni añadirle dinero. Para volver a conectarla, inicia sesión en esa app.',

@@ -97,6 +97,16 @@ export const words: Words['mail'] = {
   exportedTitle: 'Une copie de vos données a été téléchargée',
   exportedText:
     'Un fichier contenant les données de votre portefeuille a été téléchargé : votre compte, vos applications, vos opérations et vos connexions.',
+  deletedForText: '{service} a supprimé votre compte parce que nous avons reçu une demande de suppression.',
+  deletionTitle: 'Nous avons reçu une demande de suppression de votre portefeuille',
+  deletionText:
+    '{service} a reçu une demande de suppression de votre portefeuille et de votre compte. Rien n’est encore supprimé : une deuxième personne chez {service} vérifie d’abord la demande.',
+  deletionNext:
+    'Si elle n’est pas approuvée d’ici au {date}, rien n’est supprimé. Si le portefeuille est supprimé, vous recevrez un autre e-mail.',
+  exportedForTitle: 'Nous avons fait une copie de vos données',
+  exportedForText:
+    '{service} a reçu une demande portant sur les données de votre portefeuille et en a fait un fichier : votre compte, vos applications, vos opérations et vos connexions.',
+  requestElse: 'Si vous n’avez pas fait cette demande, contactez tout de suite l’assistance.',
   disconnectedTitle: '{app} a été dissociée de votre portefeuille',
   disconnectedText:
     '{app} ne peut plus prélever de paiements sur votre portefeuille ni y ajouter d’argent. Pour l’associer de nouveau, connectez-vous depuis cette application.',

@@ -94,6 +94,16 @@ export const words: Words['mail'] = {
   exportedTitle: 'Uma cópia dos seus dados foi baixada',
   exportedText:
     'Um arquivo com os dados da sua carteira foi baixado: sua conta, seus apps, seus lançamentos e quando você entrou.',
+  deletedForText: '{service} excluiu sua conta porque recebemos um pedido de exclusão.',
+  deletionTitle: 'Recebemos um pedido para excluir sua carteira',
+  deletionText:
+    '{service} recebeu um pedido para excluir sua carteira e sua conta. Nada foi excluído ainda: antes, uma segunda pessoa de {service} confere o pedido.',
+  deletionNext:
+    'Se ele não for aprovado até {date}, nada será excluído. Se a carteira for excluída, você receberá mais um e-mail.',
+  exportedForTitle: 'Fizemos uma cópia dos seus dados',
+  exportedForText:
+    '{service} recebeu um pedido dos dados da sua carteira e fez um arquivo com eles: sua conta, seus apps, seus lançamentos e quando você entrou.',
+  requestElse: 'Se você não pediu isso, fale agora mesmo com o suporte.',
   disconnectedTitle: '{app} foi desconectado da sua carteira',
   disconnectedText:
     '{app} não pode mais cobrar pagamentos da sua carteira nem colocar dinheiro nela. Para conectar de novo, entre pelo app.',

@@ -85,6 +85,17 @@ begin
   raise exception 'The content of a requested change is not changed, and a decision is final.';
 end $function$;
 
+CREATE OR REPLACE FUNCTION refuse_other_deletion()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.state = 'waiting' and (old.id, old.user_id, old.reason, old.asked_by, old.asked_at, old.expires_at)
+    is not distinct from (new.id, new.user_id, new.reason, new.asked_by, new.asked_at, new.expires_at)
+  then return new; end if;
+  raise exception 'The content of a requested deletion is not changed, and a decision is final.';
+end $function$;
+
 CREATE OR REPLACE FUNCTION wallet_clock(wallet_id uuid)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
@@ -890,6 +901,28 @@ create table user_addresses (
   constraint user_addresses_address_hash_check CHECK ((length(address_hash) = 32))
 );
 CREATE INDEX user_addresses_plain ON user_addresses USING btree (user_id) WHERE (NOT is_keyed);
+
+create table user_deletions (
+  id uuid not null,
+  user_id uuid not null,
+  reason text not null,
+  state text not null default 'waiting'::text,
+  asked_by text not null,
+  asked_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  decision_reason text,
+  constraint user_deletions_pkey PRIMARY KEY (id),
+  constraint user_deletions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint user_deletions_decision_reason_check CHECK (((length(decision_reason) >= 1) AND (length(decision_reason) <= 500))),
+  constraint user_deletions_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
+  constraint user_deletions_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'approved'::text, 'declined'::text, 'withdrawn'::text, 'expired'::text, 'overtaken'::text]))),
+  constraint user_deletions_two_people CHECK (((state <> 'approved'::text) OR ((decided_by IS NOT NULL) AND (decided_by <> asked_by))))
+);
+CREATE INDEX user_deletions_user ON user_deletions USING btree (user_id, asked_at DESC);
+CREATE UNIQUE INDEX user_deletions_waiting ON user_deletions USING btree (user_id) WHERE (state = 'waiting'::text);
+CREATE TRIGGER user_deletions_bound BEFORE UPDATE ON user_deletions FOR EACH ROW EXECUTE FUNCTION refuse_other_deletion();
 
 create table verified_wallets (
   wallet_id uuid not null,

@@ -8,6 +8,7 @@ import { maybe } from '../connection/rows.ts'
 export const workKinds = [
   'resolve-topup',
   'send-mail',
+  'send-farewell',
   'send-operator-mail',
   'reconcile-day',
   'post-correction',
