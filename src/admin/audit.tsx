@@ -5,7 +5,16 @@ import { countAudit, listAudit, listAuditActions, type AuditFilter } from '../st
 import { listOperators } from '../store/operators.ts'
 import { csvLine, csvPages, download } from '../web/csv.ts'
 import { actorName, AuditTable } from './kit/audit-table.tsx'
-import { dayBadges, DayFields, isOldestFirst, keptOf, OrderAndApply, spanOf, timeHead } from './kit/filters.tsx'
+import {
+  dayBadges,
+  DayFields,
+  isOldestFirst,
+  keptOf,
+  OrderAndApply,
+  PersonField,
+  spanOf,
+  timeHead,
+} from './kit/filters.tsx'
 import { dayText, Empty, Field, Heading, ListHead, maxTotal, Pager } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
@@ -13,6 +22,7 @@ import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 export const auditRoutes: AdminRoute[] = [get('/admin/audit', showAudit), get('/admin/audit.csv', exportAudit)]
 
 const pageSize = 50
+const filterNames = ['id', 'actor', 'action', 'subject']
 
 function auditFilterOf(request: AdminRequest): AuditFilter {
   const text = (name: string) => request.query(name).trim() || undefined
@@ -20,8 +30,15 @@ function auditFilterOf(request: AdminRequest): AuditFilter {
     actor: text('actor'),
     action: text('action'),
     subject: text('subject'),
+    id: idOf(text('id')),
     ...spanOf(request),
   }
+}
+
+/** No record has the nil id: a text that is no id matches nothing. */
+function idOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  return isUuid(text.toLowerCase()) ? text.toLowerCase() : '00000000-0000-0000-0000-000000000000'
 }
 
 async function showAudit(request: AdminRequest): Promise<Response> {
@@ -36,7 +53,7 @@ async function showAudit(request: AdminRequest): Promise<Response> {
     listOperators(db),
   ])
   const records = found.slice(0, pageSize)
-  const kept = keptOf(request, ['actor', 'action', 'subject'])
+  const kept = keptOf(request, filterNames)
   const { text, hrefOf } = kept
   const hasFilter = Object.values(filter).some((value) => value !== undefined)
   const body = (
@@ -46,19 +63,9 @@ async function showAudit(request: AdminRequest): Promise<Response> {
         sub="Every operator action, and every refused one. No operator can change a record in Billfold; a superuser of the database can."
       />
       <section class="card flush">
-        <form class="row bottom" method="get" action="/admin/audit" data-auto>
-          <Field
-            label="Who"
-            name="actor"
-            value={text('actor')}
-            options={[
-              ['', 'Anyone'],
-              ...operators.map((each): [string, string] => [`operator:${each.id}`, each.name]),
-              ['cli', 'Command line'],
-              ['system', 'The service'],
-              ['stranger', 'Not signed in'],
-            ]}
-          />
+        <form class="row bottom filters" method="get" action="/admin/audit" data-auto>
+          <Field label="Id" name="id" type="search" value={text('id')} attributes={{ autocomplete: 'off' }} />
+          <PersonField {...kept} operators={operators} />
           <Field
             label="What"
             name="action"
@@ -80,6 +87,7 @@ async function showAudit(request: AdminRequest): Promise<Response> {
           total={total}
           what={total === 1 ? 'record' : 'records'}
           filters={[
+            ['id', text('id')],
             ['who', text('actor') && actorName(operators, text('actor'))],
             ['what', text('action')],
             ['subject', text('subject')],
@@ -91,6 +99,11 @@ async function showAudit(request: AdminRequest): Promise<Response> {
         {records.length === 0 ? (
           <Empty title={hasFilter ? 'No matches' : 'No records yet'}>
             <p>{hasFilter ? 'No record matches the filter.' : 'Operator actions appear here.'}</p>
+            {hasFilter && (
+              <a class="button quiet" href="/admin/audit">
+                Clear the filter
+              </a>
+            )}
           </Empty>
         ) : (
           <AuditTable
@@ -118,7 +131,7 @@ async function exportAudit(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const filter = auditFilterOf(request)
   const page = { limit: 1_000, isOldestFirst: isOldestFirst(request) }
-  await recordAudit(service.db.pool, actor, 'audit.exported', 'audit')
+  await recordAudit(service.db.pool, actor, 'audit.exported', 'audit', keptOf(request, filterNames).given())
   const read = async (before: Page | undefined): Promise<Page | undefined> => {
     if (before && before.last === undefined) return undefined
     const records = await listAudit(service.db.pool, filter, { ...page, after: before?.last })

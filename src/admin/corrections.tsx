@@ -1,4 +1,5 @@
 /** The list of corrections, and one correction with the second operator's decision. */
+import type { ComponentChildren } from 'preact'
 import {
   approveCorrection,
   correctionRefusals,
@@ -14,177 +15,125 @@ import {
   type Dependence,
 } from '../actions/operators/independence.ts'
 import { isUuid } from '../actions/tokens.ts'
+import { formatMinor } from '../ledger/money.ts'
 import { correctionType, serviceNamespace } from '../ledger/reference.ts'
-import type { App } from '../store/apps.ts'
-import {
-  correctionStates,
-  findCorrection,
-  listCorrections,
-  listWaitingCorrections,
-  type Correction,
-} from '../store/corrections.ts'
+import { correctionListing, findCorrection, listWaitingCorrections, type Correction } from '../store/corrections.ts'
 import { listGrantsOf, type Grant } from '../store/operator-access/operator-grants.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { listOperators, type Operator } from '../store/operators.ts'
-import { findPerson, listPeople, type Person } from '../store/people/user-search.ts'
+import { findPerson, listPeople } from '../store/people/user-search.ts'
 import { findTransferByReference } from '../store/wallets.ts'
+import { plain } from '../web/csv.ts'
 import { reasonProblem } from './kit/amount-and-reason.tsx'
 import { actorName } from './kit/audit-table.tsx'
 import { CorrectionBadge } from './kit/correction-marks.tsx'
+import { deskList, ListTable, userName, type ListColumn } from './kit/desk-list.tsx'
 import { GrantList, WhyNot } from './kit/grants.tsx'
-import {
-  ageText,
-  Copy,
-  Empty,
-  Facts,
-  Field,
-  Form,
-  Heading,
-  Money,
-  Notice,
-  Pager,
-  Table,
-  When,
-  withQuery,
-} from './kit/parts.tsx'
+import { ageText, Copy, Facts, Field, Form, Heading, Money, Notice, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { accountName, nameOf } from './kit/states.tsx'
 
 export const correctionRoutes: AdminRoute[] = [
-  get('/admin/corrections', showCorrections),
   get('/admin/corrections/:id', (request) => showCorrection(request)),
   post('/admin/corrections/:id/approve', approve, 'correct'),
   post('/admin/corrections/:id/decline', decline, 'correct'),
   post('/admin/corrections/:id/withdraw', withdraw, 'correct'),
 ]
 
-const pageSize = 50
 const maxWaiting = 200
 
-async function showCorrections(request: AdminRequest): Promise<Response> {
+const columns: readonly ListColumn<Correction>[] = [
+  {
+    head: 'Requested',
+    class: 'nowrap',
+    sort: 'time',
+    cell: (each, { request }) => (
+      <>
+        <a href={`/admin/corrections/${each.id}`}>
+          <When at={each.askedAt} />
+        </a>
+        {each.state === 'waiting' && <div class="muted">for {ageText(each.askedAt, request.service.now())}</div>}
+      </>
+    ),
+  },
+  {
+    head: 'User',
+    cell: (each, names) => <a href={`/admin/wallets/${each.walletId}`}>{userName(names, each.walletId)}</a>,
+  },
+  {
+    head: 'Amount',
+    class: 'number',
+    sort: 'amount',
+    cell: (each, { currency }) => <Money minor={each.amountMinor} currency={currency} isSigned />,
+  },
+  { head: 'Other side', class: 'nowrap', cell: (each, { apps }) => accountName(apps, each.counterAccount) },
+  { head: 'State', cell: (each) => <CorrectionBadge state={each.state} /> },
+  { head: 'Requested by', cell: (each, { operators }) => actorName(operators, each.askedBy) },
+  {
+    head: 'Decided by',
+    cell: (each, { operators }) =>
+      each.decidedBy ? actorName(operators, each.decidedBy) : <span class="muted">–</span>,
+  },
+  { head: 'Reason', class: 'wide', cell: (each) => each.reason },
+]
+
+export const correctionList = deskList<Correction>({
+  path: '/admin/corrections',
+  name: 'corrections',
+  here: 'corrections',
+  title: 'Corrections',
+  sub: 'Debits and credits made by operators.',
+  what: ['correction', 'corrections'],
+  empty: 'Start a correction on the page of a wallet, or at an entry of its ledger.',
+  idLabel: 'Id',
+  labels: { state: 'State', type: 'Type', wallet: 'Wallet' },
+  listing: correctionListing,
+  userOf: (each) => each.walletId,
+  columns,
+  csv: {
+    id: (each) => each.id,
+    requestedAt: (each) => each.askedAt.toISOString(),
+    state: (each) => each.state,
+    type: (each) => (each.amountMinor < 0n ? 'debit' : 'credit'),
+    amount: (each, { currency }) => plain(formatMinor(each.amountMinor, currency)),
+    currency: (_, { currency }) => currency.code,
+    otherSide: (each) => each.counterAccount,
+    walletId: (each) => each.walletId,
+    user: (each, names) => userName(names, each.walletId),
+    requestedBy: (each, { operators }) => actorName(operators, each.askedBy),
+    requestedById: (each) => each.askedBy,
+    neededApproval: (each) => (each.needsApproval ? 'yes' : 'no'),
+    decidedBy: (each, { operators }) => each.decidedBy && actorName(operators, each.decidedBy),
+    decidedById: (each) => each.decidedBy,
+    decidedAt: (each) => each.decidedAt?.toISOString(),
+    reason: (each) => each.reason,
+    decisionReason: (each) => each.decisionReason,
+    refusal: (each) => each.refusal,
+    correctsTransactionId: (each) => each.corrects && transactionIdOf(each.corrects),
+  },
+  above: showWaiting,
+})
+
+async function showWaiting(request: AdminRequest): Promise<ComponentChildren> {
   const { service } = request
   const db = service.db.pool
-  const state = correctionStates.find((known) => known === request.query('state')) ?? ''
-  const wallet = isUuid(request.query('wallet')) ? request.query('wallet') : ''
-  const after = isUuid(request.query('after')) ? request.query('after') : ''
-  const [waiting, found, operators, apps] = await Promise.all([
-    listWaitingCorrections(db, maxWaiting),
-    listCorrections(db, { state, walletId: wallet, after, limit: pageSize + 1 }),
+  const waiting = await listWaitingCorrections(db, maxWaiting)
+  if (waiting.length === 0) return null
+  const [operators, apps, people] = await Promise.all([
     listOperators(db),
     service.apps.list(),
+    listPeople(db, [...new Set(waiting.map((each) => each.walletId))]),
   ])
-  const shown = found.slice(0, pageSize)
-  const people = await listPeople(db, [...new Set([...waiting, ...shown].map((each) => each.walletId))])
-  const about = { request, operators, apps, people }
-  const isUnfiltered = state === '' && wallet === '' && after === ''
-  const body = (
-    <>
-      <Heading title="Corrections" sub="Debits and credits made by operators." />
-      {isUnfiltered && waiting.length > 0 && (
-        <section class="card flush">
-          <div class="heading">
-            <h2>Waiting for a second operator</h2>
-          </div>
-          <Corrections {...about} corrections={waiting} label="Waiting" isWaiting />
-        </section>
-      )}
-      <section class="card flush">
-        <div class="heading">
-          <h2>{wallet ? 'One wallet' : 'All'}</h2>
-        </div>
-        <form class="row bottom" method="get" action="/admin/corrections" data-auto>
-          {wallet && <input type="hidden" name="wallet" value={wallet} />}
-          <Field
-            label="State"
-            name="state"
-            value={state}
-            options={[['', 'Any'], ...correctionStates.map((each): [string, string] => [each, each])]}
-          />
-          <button class="button quiet" type="submit">
-            Apply
-          </button>
-        </form>
-        {shown.length === 0 ? (
-          <Empty title={isUnfiltered ? 'No corrections yet' : 'No matches'}>
-            <p>Start a correction on the page of a wallet, or at an entry of its ledger.</p>
-          </Empty>
-        ) : (
-          <Corrections {...about} corrections={shown} label="Corrections" />
-        )}
-        <Pager
-          first={after && withQuery('/admin/corrections', { state, wallet })}
-          next={
-            found.length > pageSize
-              ? withQuery('/admin/corrections', { state, wallet, after: shown.at(-1)!.id })
-              : undefined
-          }
-          label="Older"
-        />
-      </section>
-    </>
-  )
-  return await showPage(request, { title: 'Corrections', here: 'corrections', body })
-}
-
-type ListProps = {
-  request: AdminRequest
-  corrections: readonly Correction[]
-  operators: readonly Operator[]
-  apps: readonly App[]
-  people: readonly Person[]
-  label: string
-  /** None of them is decided. */
-  isWaiting?: boolean
-}
-
-function userName(people: readonly Person[], id: string): string {
-  const person = people.find((each) => each.id === id)
-  return person ? nameOf(person) : id
-}
-
-function Corrections({ request, corrections, operators, apps, people, label, isWaiting = false }: ListProps) {
-  const { service } = request
+  const names = { request, operators, apps, people, currency: service.config.currency }
+  const shown = columns.filter(({ head }) => head !== 'Decided by')
   return (
-    <Table
-      label={label}
-      head={[
-        'Requested',
-        'User',
-        ['Amount'],
-        'Other side',
-        'State',
-        'Requested by',
-        ...(isWaiting ? [] : ['Decided by']),
-        'Reason',
-      ]}
-    >
-      {corrections.map((each) => (
-        <tr key={each.id}>
-          <td class="nowrap">
-            <a href={`/admin/corrections/${each.id}`}>
-              <When at={each.askedAt} />
-            </a>
-            {each.state === 'waiting' && <div class="muted">for {ageText(each.askedAt, service.now())}</div>}
-          </td>
-          <td>
-            <a href={`/admin/wallets/${each.walletId}`}>{userName(people, each.walletId)}</a>
-          </td>
-          <td class="number">
-            <Money minor={each.amountMinor} currency={service.config.currency} isSigned />
-          </td>
-          <td class="nowrap">{accountName(apps, each.counterAccount)}</td>
-          <td>
-            <CorrectionBadge state={each.state} />
-          </td>
-          <td>{actorName(operators, each.askedBy)}</td>
-          {!isWaiting && (
-            <td>{each.decidedBy ? actorName(operators, each.decidedBy) : <span class="muted">–</span>}</td>
-          )}
-          <td class="wide">{each.reason}</td>
-        </tr>
-      ))}
-    </Table>
+    <section class="card flush">
+      <div class="heading">
+        <h2>Waiting for a second operator</h2>
+      </div>
+      <ListTable label="Waiting" columns={shown} rows={waiting} names={names} />
+    </section>
   )
 }
 

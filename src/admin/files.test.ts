@@ -4,6 +4,7 @@ import { postForApp } from '../actions/money/post.ts'
 import { formatMinor } from '../ledger/money.ts'
 import type { App } from '../store/apps.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'
+import { parseCsv } from '../../test/parse-csv.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
 import { beginDayThatStays } from '../../test/time.ts'
 
@@ -44,17 +45,6 @@ async function post(
     description,
   }
   return await postForApp(rig.service, app, posting)
-}
-
-/** Parses CSV as a spreadsheet does. */
-function parseCsv(text: string): string[][] {
-  const rows: string[][] = []
-  let row: string[] = []
-  for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r\n)/g)) {
-    row.push(quoted === undefined ? bare! : quoted.replaceAll('""', '"'))
-    if (end === '\r\n') rows.push(row.splice(0))
-  }
-  return rows
 }
 
 test('a statement is the ledger, with what the month opened and closed with', async () => {

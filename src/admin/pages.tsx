@@ -4,6 +4,7 @@ import type { Service } from '../actions/service.ts'
 import { faultFields } from '../platform/log.ts'
 import { isUnavailable } from '../store/connection/database.ts'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
+import { accessLists } from './operators/access-lists.tsx'
 import { accountRoutes } from './operators/account.tsx'
 import { auditRoutes } from './audit.tsx'
 import { booksRoutes } from './books/books.tsx'
@@ -13,23 +14,28 @@ import { newClientAppRoutes } from './client-app/client-app-new.tsx'
 import { secretRoutes } from './client-app/client-app-secrets.tsx'
 import { clientAppsRoutes } from './client-app/client-apps.tsx'
 import { correctRoutes } from './wallet/correct.tsx'
-import { correctionRoutes } from './corrections.tsx'
+import { correctionList, correctionRoutes } from './corrections.tsx'
 import { contradictionRoutes } from './reconciliation/contradiction.tsx'
 import { differenceRoutes } from './reconciliation/difference.tsx'
+import type { DeskList } from './kit/desk-list.tsx'
 import { answerTo } from './kit/guard.ts'
 import { personalDataRoutes } from './wallet/personal-data-forms.tsx'
 import { operatorRoutes } from './operators/operators.tsx'
 import { doctorRoutes } from './client-app/origin-doctor.tsx'
 import { overviewRoutes } from './overview/overview.tsx'
 import { reconciliationRoutes } from './reconciliation/reconciliation.tsx'
+import { reconciliationLists } from './reconciliation/reconciliation-lists.tsx'
 import { referenceRoutes } from './references.tsx'
 import { showNotFound, showProblem } from './kit/respond.tsx'
 import type { AdminRoute, PublicRequest } from './kit/route.ts'
 import { searchRoutes } from './search.tsx'
 import { secondFactorRoutes } from './operators/second-factor.tsx'
+import { settlementList } from './client-app/settlement-list.tsx'
 import { settlementRoutes } from './client-app/settlements.tsx'
 import { oidcRoutes } from './operators/oidc.tsx'
 import { signInRoutes } from './operators/sign-in.tsx'
+import { deletionList } from './wallet/deletion-list.tsx'
+import { operatorNotes } from './wallet/note-list.tsx'
 import { statementRoutes } from './wallet/statement.ts'
 import { topupRoutes } from './topups/topup.tsx'
 import { topupsRoutes } from './topups/topups.tsx'
@@ -37,6 +43,16 @@ import { walletRoutes } from './wallet/wallet.tsx'
 import { walletsRoutes } from './wallet/wallets.tsx'
 import { welcomeRoutes } from './operators/welcome.tsx'
 import { workRoutes } from './work.tsx'
+
+/** The lists of the tables that people write to. */
+export const deskLists: readonly DeskList[] = [
+  correctionList,
+  settlementList,
+  operatorNotes,
+  deletionList,
+  ...reconciliationLists,
+  ...accessLists,
+]
 
 export const adminRoutes: readonly AdminRoute[] = [
   ...signInRoutes,
@@ -55,6 +71,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...walletRoutes,
   ...personalDataRoutes,
   ...correctRoutes,
+  ...deskLists.flatMap(({ routes }) => routes),
   ...correctionRoutes,
   ...statementRoutes,
   ...topupsRoutes,

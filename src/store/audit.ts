@@ -33,6 +33,7 @@ export type AuditFilter = {
   readonly actor?: string | undefined
   readonly action?: string | undefined
   readonly subject?: string | undefined
+  readonly id?: string | undefined
   readonly from?: Date | undefined
   readonly until?: Date | undefined
 }
@@ -46,6 +47,7 @@ function conditionsOf(filter: AuditFilter, values: unknown[]): string[] {
   else add('actor = ?', filter.actor)
   add('action = ?', filter.action)
   add('subject = ?', filter.subject)
+  add('id = ?', filter.id)
   add('at >= ?', filter.from)
   add('at < ?', filter.until)
   return conditions

@@ -2,6 +2,7 @@
 import type { Queryable, Transaction } from './connection/database.ts'
 import { addWork, dropWork } from './work/work.ts'
 import { maybe, one } from './connection/rows.ts'
+import { choicesOf, type Listing } from './connection/listing.ts'
 
 /** `approved` means that the posting is in progress. */
 export const correctionStates = ['waiting', 'approved', 'done', 'refused', 'declined', 'withdrawn'] as const
@@ -33,6 +34,22 @@ export type Correction = NewCorrection & {
 const columns = `id, wallet_id as "walletId", amount as "amountMinor", counter_account as "counterAccount", reason,
   replace(corrects::text, '-', '') as corrects, needs_approval as "needsApproval", asked_by as "askedBy", state, asked_at as "askedAt", decided_by as "decidedBy",
   decided_at as "decidedAt", decision_reason as "decisionReason", refusal`
+
+export const correctionListing: Listing = {
+  table: 'corrections',
+  alias: 'c',
+  columns,
+  key: [{ sql: 'c.id', type: 'uuid' }],
+  time: { sql: 'c.asked_at', type: 'timestamptz' },
+  amount: { sql: 'abs(c.amount)', type: 'bigint' },
+  people: ['c.asked_by', 'c.decided_by'],
+  choices: {
+    state: choicesOf('c.state', correctionStates),
+    type: { credit: 'c.amount > 0', debit: 'c.amount < 0' },
+  },
+  equals: { wallet: { sql: 'c.wallet_id', type: 'uuid' } },
+  ids: [{ sql: 'c.id', type: 'uuid' }],
+}
 
 /** Longer than posting takes. If the deciding process dies before it has posted, another one posts after this time. */
 export const postWithinMs = 15_000
@@ -91,20 +108,14 @@ export async function updateCorrectionPosted(tx: Transaction, id: string, refusa
   return rowCount === 1
 }
 
-/** Newest first, after the correction `after`. */
+/** Newest first. */
 export async function listCorrections(
   db: Queryable,
-  { state, walletId, after, limit }: { state?: string; walletId?: string; after?: string; limit: number },
+  { state, limit }: { state?: string; limit: number },
 ): Promise<Correction[]> {
-  const values: unknown[] = [limit]
-  const conditions = ['true']
-  if (state) conditions.push(`state = $${values.push(state)}`)
-  if (walletId) conditions.push(`wallet_id = $${values.push(walletId)}`)
-  if (after)
-    conditions.push(`(asked_at, id) < (select asked_at, id from corrections where id = $${values.push(after)})`)
   const { rows } = await db.query<Correction>(
-    `select ${columns} from corrections where ${conditions.join(' and ')} order by asked_at desc, id desc limit $1`,
-    values,
+    `select ${columns} from corrections where $2::text is null or state = $2 order by asked_at desc, id desc limit $1`,
+    [limit, state ?? null],
   )
   return rows
 }

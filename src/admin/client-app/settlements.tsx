@@ -1,5 +1,4 @@
 /** What the service owes an app, past payouts, and marking a period as paid out. */
-import { recordAudit } from '../../actions/audit.ts'
 import {
   isDay,
   readOwed,
@@ -9,13 +8,10 @@ import {
   type Owed,
   type Settled,
 } from '../../actions/apps/settle-app.ts'
-import type { Service } from '../../actions/service.ts'
 import { isUuid } from '../../actions/tokens.ts'
-import { formatMinor } from '../../ledger/money.ts'
 import { findApp, type App } from '../../store/apps.ts'
 import { listOperators, type Operator } from '../../store/operators.ts'
 import { listSettlements, type Settlement } from '../../store/books/settlements.ts'
-import { csvLine, download, plain } from '../../web/csv.ts'
 import { reasonProblem } from '../kit/amount-and-reason.tsx'
 import { actorName } from '../kit/audit-table.tsx'
 import { AppHead } from './client-app-tabs.tsx'
@@ -28,7 +24,6 @@ const path = '/admin/client-apps/:clientId/settlements'
 
 export const settlementRoutes: AdminRoute[] = [
   get(path, (request) => withApp(request, (app) => showSettlements(request, app))),
-  get(`${path}.csv`, (request) => withApp(request, (app) => exportSettlements(request, app))),
   post(path, (request) => withApp(request, (app) => markPaidOut(request, app)), 'settle'),
   post(`${path}/:id/reverse`, (request) => withApp(request, (app) => reverse(request, app)), 'settle'),
 ]
@@ -57,8 +52,8 @@ async function showSettlements(request: AdminRequest, app: App, problem?: string
   const body = (
     <>
       <AppHead app={app} here="settlements">
-        <a class="button quiet small" href={`${pathOf(app)}.csv`}>
-          Download CSV
+        <a class="button quiet small" href={withQuery('/admin/settlements', { app: app.clientId })}>
+          Filter and export
         </a>
       </AppHead>
       <div class="columns">
@@ -246,36 +241,4 @@ async function refuseIncomplete(request: AdminRequest): Promise<Response> {
 async function answerSettled(request: AdminRequest, app: App, settled: Settled, done: string): Promise<Response> {
   if ('problem' in settled) return await showProblem(request, 409, settleProblems[settled.problem])
   return redirect(`${pathOf(app)}?done=${done}`)
-}
-
-async function exportSettlements(request: AdminRequest, app: App): Promise<Response> {
-  const { service, actor } = request
-  await recordAudit(service.db.pool, actor, 'settlements.exported', `app:${app.clientId}`)
-  return download(`settlements-${app.clientId}.csv`, historyLines(service, app))
-}
-
-async function* historyLines(service: Service, { clientId }: App): AsyncGenerator<string> {
-  const { currency } = service.config
-  yield csvLine(['number', 'from', 'through', 'amount', 'currency', 'reference', 'takesBack', 'madeBy', 'madeAt', 'id'])
-  for (let below: number | undefined; ;) {
-    const page = await listSettlements(service.db.pool, clientId, { below, limit: 1_000 })
-    yield page
-      .map((each) =>
-        csvLine([
-          each.number,
-          each.fromDay,
-          each.throughDay,
-          plain(formatMinor(each.amountMinor, currency)),
-          currency.code,
-          each.reference,
-          each.reverses,
-          each.madeBy,
-          each.madeAt.toISOString(),
-          each.id,
-        ]),
-      )
-      .join('')
-    if (page.length < 1_000) return
-    below = page.at(-1)!.number
-  }
 }

@@ -27,6 +27,10 @@ function localise(root: ParentNode): void {
 }
 localise(document)
 
+/** Days of a filter are days of the zone in which the times are shown. */
+for (const field of document.querySelectorAll<HTMLInputElement>('[data-zone]'))
+  field.value = new Intl.DateTimeFormat().resolvedOptions().timeZone
+
 /** Refreshes a part of the page at an interval while the page is visible. */
 for (const part of document.querySelectorAll<HTMLElement>('[data-live]')) {
   const everyMs = Number(part.dataset['everyMs'] ?? 5_000)

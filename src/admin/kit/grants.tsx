@@ -5,7 +5,7 @@ import type { Operator } from '../../store/operators.ts'
 import { actorName } from './audit-table.tsx'
 import { Notice, When } from './parts.tsx'
 
-const verbs: Readonly<Record<GrantKind, string>> = {
+export const grantVerbs: Readonly<Record<GrantKind, string>> = {
   created: 'created by',
   invited: 'invited by',
   reset: 'access reset by',
@@ -22,7 +22,7 @@ export function GrantList({ grants, operators }: { grants: readonly Grant[]; ope
           <strong>
             <bdi>{actorName(operators, `operator:${grant.operatorId}`)}</bdi>
           </strong>
-          : {verbs[grant.kind]} <bdi>{actorName(operators, grant.madeBy)}</bdi>
+          : {grantVerbs[grant.kind]} <bdi>{actorName(operators, grant.madeBy)}</bdi>
           {grant.approvedBy && (
             <>
               , approved by <bdi>{actorName(operators, grant.approvedBy)}</bdi>

@@ -6,6 +6,8 @@ const paths = {
   wallets: 'M4 7.5A2.5 2.5 0 0 1 6.5 5H17v3M4 7.5V17a2 2 0 0 0 2 2h13a1 1 0 0 0 1-1V9a1 1 0 0 0-1-1H6M16 13.5h.01',
   topups: 'M3 6h18v12H3zM3 10h18M7 15h3',
   corrections: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4M14 20h6',
+  settlements: 'M4 9h16M4 9l8-5 8 5M6 9v8M10 9v8M14 9v8M18 9v8M4 20h16M4 17h16',
+  notes: 'M5 4h14v11l-5 5H5zM14 20v-5h5M8.5 8.5h7M8.5 12h4',
   references: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM20 20l-4.7-4.7',
   books: 'M5 20V10M10 20V4M15 20v-7M20 20V8',
   reconciliation: 'M4 8h13M13 4l4 4-4 4M20 16H7M11 12l-4 4 4 4',

@@ -302,7 +302,7 @@ export function ListHead({
   what: string
   filters: readonly (readonly [name: string, value: string])[]
   clear: string
-  csv?: string
+  csv?: string | undefined
 }) {
   const on = filters.filter(([, value]) => value !== '')
   const count =

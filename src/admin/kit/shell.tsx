@@ -21,6 +21,7 @@ const groups = {
   Money: [
     { name: 'topups', label: 'Card top-ups', href: '/admin/topups', counts: ['topups', 'refund'] },
     { name: 'corrections', label: 'Corrections', href: '/admin/corrections', counts: ['corrections', 'correct'] },
+    { name: 'settlements', label: 'Settlements', href: '/admin/settlements' },
     { name: 'references', label: 'References', href: '/admin/references' },
     { name: 'books', label: 'Books', href: '/admin/books' },
     {
@@ -32,6 +33,7 @@ const groups = {
   ],
   People: [
     { name: 'wallets', label: 'Wallets', href: '/admin/wallets' },
+    { name: 'notes', label: 'Notes', href: '/admin/notes' },
     { name: 'operators', label: 'Operators', href: '/admin/operators', counts: ['changes', 'operators'] },
     { name: 'account', label: 'Your account', href: '/admin/account' },
   ],

@@ -51,7 +51,17 @@ async function showOperators(request: AdminRequest, problem?: string): Promise<R
   ])
   const body = (
     <>
-      <Heading title="Operators" sub="The people who sign in to this admin area." />
+      <Heading title="Operators" sub="The people who sign in to this admin area.">
+        <a class="button quiet small" href="/admin/operators/invites">
+          Invitations
+        </a>
+        <a class="button quiet small" href="/admin/operators/changes">
+          Requested changes
+        </a>
+        <a class="button quiet small" href="/admin/operators/grants">
+          Access given
+        </a>
+      </Heading>
       {waiting.length > 0 && <WaitingChanges {...{ request, waiting, operators, dependences }} />}
       {mayChange && <InviteForm request={request} needsTwo={needsTwo} problem={problem} />}
       <section class="card flush">

@@ -22,7 +22,7 @@ export const contradictionRoutes: AdminRoute[] = [
   post(path, resolveByHand, 'settle'),
 ]
 
-function saidText(said: Contradiction['processorSaid'], currency: Currency): string {
+export function saidText(said: Contradiction['processorSaid'], currency: Currency): string {
   if (!said) return 'no such booking'
   const { kind, payment, amount, fee, at } = said
   const minor = (text: string) => formatMinor(BigInt(text), currency)

@@ -3,21 +3,21 @@ import { maxReportBytes, parseReport } from '../../cards/stripe/report-file.ts'
 import { orderDay, readableDays, reconcileFile } from '../../actions/topups/reconcile.ts'
 import {
   getReconciliationState,
-  listDayTotals,
   listOpenDifferences,
   listResolvedDifferences,
-  type DayTotals,
   type OpenDifference,
   type ReconciliationState,
   type ResolvedDifference,
 } from '../../store/books/reconciliation.ts'
+import { listDayTotals, type DayTotals } from '../../store/books/day-totals.ts'
 import { listOpenContradictions } from '../../store/books/processor-lines.ts'
 import { listOperators, type Operator } from '../../store/operators.ts'
 import { actorName } from '../kit/audit-table.tsx'
 import { Contradictions } from './contradiction.tsx'
+import { DayBadge } from './days.tsx'
 import { differenceText } from './difference.tsx'
 import { Icon } from '../kit/icons.tsx'
-import { Badge, Empty, Field, Form, Heading, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
+import { Empty, Field, Form, Heading, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
 import { redirect, showPage } from '../kit/respond.tsx'
 import { get, may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
 
@@ -48,7 +48,17 @@ async function showReconciliation(request: AdminRequest, problems: Problems = {}
       <Heading
         title="Reconciliation"
         sub="The card processor’s bookings compared with the ledger, payment by payment. Days are in UTC."
-      />
+      >
+        <a class="button quiet small" href="/admin/reconciliation/days">
+          All days
+        </a>
+        <a class="button quiet small" href="/admin/reconciliation/differences">
+          All differences
+        </a>
+        <a class="button quiet small" href="/admin/reconciliation/contradictions">
+          All contradictions
+        </a>
+      </Heading>
       <section class="card stack">
         <div class="checks">
           <Verdict request={request} state={state} />
@@ -254,12 +264,6 @@ function Days({ request, days }: { request: AdminRequest; days: readonly DayTota
       </Table>
     </section>
   )
-}
-
-function DayBadge({ day: { openDifferences, finishedAt, problem, source } }: { day: DayTotals }) {
-  if (openDifferences > 0) return <Badge kind="bad">{openDifferences} differ</Badge>
-  if (finishedAt) return <Badge kind="good">{source === 'file' ? 'agrees (file)' : 'agrees'}</Badge>
-  return problem ? <Badge kind="warn">not read</Badge> : <Badge>waiting</Badge>
 }
 
 function Orders({ request, problems }: { request: AdminRequest; problems: Problems }) {

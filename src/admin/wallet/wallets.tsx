@@ -74,7 +74,11 @@ async function showWallets(request: AdminRequest): Promise<Response> {
   }
   const body = (
     <>
-      <Heading title="Wallets" sub="Every user has one wallet. Find a user to open it." />
+      <Heading title="Wallets" sub="Every user has one wallet. Find a user to open it.">
+        <a class="button quiet small" href="/admin/deletions">
+          Requested deletions
+        </a>
+      </Heading>
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/wallets" role="search" aria-label="Wallets" data-auto>
           <div class="stretch">

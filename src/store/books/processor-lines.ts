@@ -5,6 +5,7 @@
 import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
+import type { Listing } from '../connection/listing.ts'
 
 export type ProcessorName = 'stripe' | 'sandbox'
 
@@ -157,6 +158,13 @@ type Said = {
   readonly at: string
 }
 
+/** Who closed it by hand. All are null, or none is. */
+export type Resolution = {
+  readonly resolvedAt: Date | null
+  readonly resolvedBy: string | null
+  readonly resolvedReason: string | null
+}
+
 export type Contradiction = {
   readonly id: string
   readonly lineId: string
@@ -171,8 +179,27 @@ export type Contradiction = {
 
 export const isOpenContradictionSql = 'resolved_at is null'
 
-const contradictionSql = `select id, line_id as "lineId", day, processor_said as "processorSaid", file_said as "fileSaid",
-  read_by as "readBy", read_at as "readAt" from report_contradictions where ${isOpenContradictionSql}`
+const contradictionFields = `id, line_id as "lineId", day, processor_said as "processorSaid", file_said as "fileSaid",
+  read_by as "readBy", read_at as "readAt"`
+
+const contradictionSql = `select ${contradictionFields} from report_contradictions where ${isOpenContradictionSql}`
+
+export const contradictionListing: Listing = {
+  table: 'report_contradictions',
+  alias: 'c',
+  columns: `${contradictionFields}, resolved_at as "resolvedAt", resolved_by as "resolvedBy", resolved_reason as "resolvedReason"`,
+  key: [{ sql: 'c.id', type: 'uuid' }],
+  time: { sql: 'c.day', type: 'date' },
+  people: ['c.read_by', 'c.resolved_by'],
+  choices: { state: { open: isOpenContradictionSql, resolved: `not (${isOpenContradictionSql})` } },
+  equals: {},
+  ids: [
+    { sql: 'c.id', type: 'uuid' },
+    { sql: 'c.line_id', type: 'text' },
+  ],
+}
+
+export type ListedContradiction = Contradiction & Resolution
 
 /** The oldest first. */
 export async function listOpenContradictions(db: Queryable, limit: number): Promise<Contradiction[]> {

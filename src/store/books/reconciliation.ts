@@ -6,7 +6,8 @@ import { locks } from '../locks.ts'
 import { referenceKeySql } from '../outcomes.ts'
 import { addWork } from '../work/work.ts'
 import { maybe, one } from '../connection/rows.ts'
-import { isOpenContradictionSql, type ProcessorName } from './processor-lines.ts'
+import { choicesOf, type Listing } from '../connection/listing.ts'
+import { isOpenContradictionSql, type ProcessorName, type Resolution } from './processor-lines.ts'
 
 export type ReconciliationDay = {
   /** In UTC, for example `2026-03-01`. */
@@ -17,7 +18,7 @@ export type ReconciliationDay = {
   readonly finishedAt: Date | null
 }
 
-const columns = `day, source, cursor, problem, finished_at as "finishedAt"`
+export const dayColumns = `day, source, cursor, problem, finished_at as "finishedAt"`
 
 /** A day is read two hours after its end: by then the processor has booked all of it, and its webhooks have arrived. */
 const lastDaySql = `(clock_timestamp() at time zone 'UTC' - interval '26 hours')::date`
@@ -64,7 +65,7 @@ export async function insertDueDays(db: Queryable, linesDays: number): Promise<v
 }
 
 export async function findDay(db: Queryable, day: string): Promise<ReconciliationDay | undefined> {
-  const text = `select ${columns} from reconciliation_days where day = $1`
+  const text = `select ${dayColumns} from reconciliation_days where day = $1`
   const { rows } = await db.query<ReconciliationDay>(text, [day])
   return maybe(rows)
 }
@@ -109,17 +110,17 @@ export async function finishDayByFile(tx: Transaction, day: string): Promise<voi
 }
 
 export async function listUnfinishedDays(db: Queryable): Promise<ReconciliationDay[]> {
-  const text = `select ${columns} from reconciliation_days where finished_at is null order by day limit 1000`
+  const text = `select ${dayColumns} from reconciliation_days where finished_at is null order by day limit 1000`
   return (await db.query<ReconciliationDay>(text)).rows
 }
 
-const keySql = `encode(${referenceKeySql('m', `'${serviceNamespace}'`)}, 'hex')::uuid`
+export const movementKeySql = `encode(${referenceKeySql('m', `'${serviceNamespace}'`)}, 'hex')::uuid`
 
-const kindSql = `case when m.reference_type = 'TOPUP' then 'charge'
+export const movementKindSql = `case when m.reference_type = 'TOPUP' then 'charge'
   when m.reference_type like 'TOPUP\\_REFUND%' then 'refund' else 'dispute' end`
 
 /** `any(array(…))` makes the planner look outcomes up by key for any number of movements, also on a cluster. */
-const outcomesOfMovements = `outcome as materialized (
+export const outcomesOfMovements = `outcome as materialized (
   select o.reference_key, o.amount from outcomes o
   where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null
 )`
@@ -154,7 +155,7 @@ with touched as (
   where l.kind in ('charge', 'refund', 'dispute') and (c.topup_id is not null or (l.is_ours and l.kind = 'charge'))
   group by 1, 2
 ), movement as materialized (
-  select c.id, ${kindSql} as kind, m.posted_at, ${keySql} as reference_key
+  select c.id, ${movementKindSql} as kind, m.posted_at, ${movementKeySql} as reference_key
   from compared c cross join lateral (select * from topup_movements m where m.topup_id = c.topup_id offset 0) m
 ), ${outcomesOfMovements}, entered as (
   select m.id, m.kind, sum(o.amount)::bigint as amount,
@@ -234,10 +235,39 @@ export type OpenDifference = Difference & { readonly topupId: string | null; rea
 
 export const isOpenDifferenceSql = 'd.resolved_at is null and d.settled_at is null'
 
-const differenceSql = `select d.payment_intent_id as "paymentIntentId", d.kind, d.day, d.processor_amount as "processorMinor",
-    d.ledger_amount as "ledgerMinor", d.found_at as "foundAt", t.id as "topupId",
-    d.settled_at as "resolvedAt", d.settled_by as "resolvedBy", d.settled_reason as "resolvedReason"
+const differenceFields = `d.payment_intent_id as "paymentIntentId", d.kind, d.day, d.processor_amount as "processorMinor",
+  d.ledger_amount as "ledgerMinor", d.found_at as "foundAt",
+  d.settled_at as "resolvedAt", d.settled_by as "resolvedBy", d.settled_reason as "resolvedReason"`
+
+const differenceSql = `select ${differenceFields}, t.id as "topupId"
   from reconciliation_differences d left join topups t on t.payment_intent_id = d.payment_intent_id`
+
+export const differenceListing: Listing = {
+  table: 'reconciliation_differences',
+  alias: 'd',
+  columns: `${differenceFields}, d.resolved_at as "agreedAt",
+    (select t.id from topups t where t.payment_intent_id = d.payment_intent_id) as "topupId"`,
+  key: [
+    { sql: 'd.payment_intent_id', type: 'text' },
+    { sql: 'd.kind', type: 'text' },
+  ],
+  time: { sql: 'd.day', type: 'date' },
+  amount: { sql: 'abs(d.processor_amount - d.ledger_amount)', type: 'bigint' },
+  people: ['d.settled_by'],
+  choices: {
+    kind: choicesOf('d.kind', differenceKinds),
+    state: {
+      open: isOpenDifferenceSql,
+      'resolved by hand': 'd.resolved_at is null and d.settled_at is not null',
+      'agrees again': 'd.resolved_at is not null',
+    },
+  },
+  equals: {},
+  ids: [{ sql: 'd.payment_intent_id', type: 'text' }],
+}
+
+/** `agreedAt`: the two sides agree again since then. */
+export type ListedDifference = OpenDifference & Resolution & { readonly agreedAt: Date | null }
 
 /** The oldest first. */
 export async function listOpenDifferences(db: Queryable, limit: number): Promise<OpenDifference[]> {
@@ -321,50 +351,4 @@ export async function getReconciliationState(db: Queryable): Promise<Reconciliat
      from reconciliation_days`,
   )
   return one(rows)
-}
-
-export type DayTotals = ReconciliationDay & {
-  readonly charges: bigint
-  readonly refunds: bigint
-  readonly disputes: bigint
-  readonly fees: bigint
-  readonly payouts: bigint
-  readonly ledgerCharges: bigint
-  readonly ledgerRefunds: bigint
-  readonly ledgerDisputes: bigint
-  readonly openDifferences: number
-}
-
-const sumOf = (kind: string) => `coalesce(sum(amount) filter (where kind = '${kind}'), 0)::bigint`
-
-/** What each side booked on the day by its own clock. The newest day first. */
-export async function listDayTotals(db: Queryable, days: number): Promise<DayTotals[]> {
-  const { rows } = await db.query<DayTotals>(
-    `with d as materialized (
-       select ${columns}, day::timestamp at time zone 'UTC' as starts_at from reconciliation_days order by day desc limit $1
-     ), movement as materialized (
-       select d.day as of_day, ${kindSql} as kind, ${keySql} as reference_key from d cross join lateral (
-         select * from topup_movements where posted_at >= d.starts_at and posted_at < d.starts_at + interval '1 day' offset 0
-       ) m
-     ), ${outcomesOfMovements}, entered as materialized (
-       select m.of_day, m.kind, o.amount from movement m join outcome o on o.reference_key = m.reference_key
-     )
-     select d.*, l.*, e.*,
-       (select count(*)::int from reconciliation_differences r where r.day = d.day and r.resolved_at is null and r.settled_at is null)
-         as "openDifferences"
-     from d cross join lateral (
-       select ${sumOf('charge')} as charges, ${sumOf('refund')} as refunds, ${sumOf('dispute')} as disputes,
-         (coalesce(sum(fee), 0) - coalesce(sum(amount) filter (where kind = 'fee'), 0))::bigint as fees,
-         ${sumOf('payout')} as payouts
-       from processor_lines where created_at >= d.starts_at and created_at < d.starts_at + interval '1 day'
-         and (is_ours or kind in ('fee', 'payout'))
-     ) l
-     cross join lateral (
-       select ${sumOf('charge')} as "ledgerCharges", ${sumOf('refund')} as "ledgerRefunds", ${sumOf('dispute')} as "ledgerDisputes"
-       from entered m where m.of_day = d.day
-     ) e
-     order by d.day desc`,
-    [days],
-  )
-  return rows
 }

@@ -1,6 +1,7 @@
 /** Payouts to apps: consecutive periods, and reversals. Rows are added, never changed. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
+import type { Listing } from '../connection/listing.ts'
 
 export type NewSettlement = {
   readonly id: string
@@ -20,6 +21,33 @@ export type Settlement = NewSettlement & { readonly madeAt: Date }
 
 const columns = `id, client_id as "clientId", number, from_day as "fromDay", through_day as "throughDay", amount as "amountMinor",
   reference, reverses, made_by as "madeBy", made_at as "madeAt"`
+
+/** One look-up for each row: for `exists` the planner may read the whole table into a hash. */
+const isReversedSql = '((select r.id from settlements r where r.reverses = s.id) is not null)'
+
+export const settlementListing: Listing = {
+  table: 'settlements',
+  alias: 's',
+  columns: `${columns}, ${isReversedSql} as "isReversed"`,
+  key: [{ sql: 's.id', type: 'uuid' }],
+  time: { sql: 's.made_at', type: 'timestamptz' },
+  amount: { sql: 'abs(s.amount)', type: 'bigint' },
+  people: ['s.made_by'],
+  choices: {
+    state: {
+      'paid out': `s.reverses is null and not ${isReversedSql}`,
+      reversed: isReversedSql,
+      reversal: 's.reverses is not null',
+    },
+  },
+  equals: { app: { sql: 's.client_id', type: 'text' } },
+  ids: [
+    { sql: 's.id', type: 'uuid' },
+    { sql: 's.reference', type: 'text' },
+  ],
+}
+
+export type ListedSettlement = Settlement & { readonly isReversed: boolean }
 
 /** Until the transaction ends, no other settlement of the app is made. Other work on the app continues. */
 export async function lockApp(tx: Transaction, clientId: string): Promise<boolean> {
@@ -47,7 +75,7 @@ export async function findSettlement(db: Queryable, id: string): Promise<Settlem
 export async function findLastSettlement(db: Queryable, clientId: string): Promise<Settlement | undefined> {
   const { rows } = await db.query<Settlement>(
     `select ${columns} from settlements s where client_id = $1 and reverses is null
-       and not exists (select from settlements r where r.reverses = s.id)
+       and not ${isReversedSql}
      order by number desc limit 1`,
     [clientId],
   )

@@ -360,6 +360,7 @@ create table operator_changes (
   constraint operator_changes_subject CHECK ((((operator_id IS NULL) = (kind = 'invite'::text)) AND ((email IS NULL) = (operator_id IS NOT NULL)))),
   constraint operator_changes_two_people CHECK (((state <> 'approved'::text) OR ((decided_by IS NOT NULL) AND (decided_by <> asked_by))))
 );
+CREATE INDEX operator_changes_asked_at ON operator_changes USING btree (asked_at, id);
 CREATE UNIQUE INDEX operator_changes_waiting ON operator_changes USING btree (kind, COALESCE((operator_id)::text, email)) WHERE (state = 'waiting'::text);
 CREATE TRIGGER operator_changes_bound BEFORE UPDATE ON operator_changes FOR EACH ROW EXECUTE FUNCTION refuse_other_change();
 
@@ -373,6 +374,7 @@ create table operator_grants (
   constraint operator_grants_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
   constraint operator_grants_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'invited'::text, 'reset'::text, 'renewed'::text, 'role'::text, 'restored'::text])))
 );
+CREATE INDEX operator_grants_at ON operator_grants USING btree (at, operator_id, kind);
 
 create table operator_identities (
   issuer text not null,
@@ -405,6 +407,7 @@ create table operator_invites (
   constraint operator_invites_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'support'::text, 'finance'::text, 'admin'::text]))),
   constraint operator_invites_token_hash_check CHECK ((length(token_hash) = 32))
 );
+CREATE INDEX operator_invites_created_at ON operator_invites USING btree (created_at, id);
 
 create table operator_recovery_codes (
   operator_id uuid not null,
@@ -507,6 +510,8 @@ create table reconciliation_differences (
   constraint reconciliation_differences_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'dispute'::text]))),
   constraint reconciliation_differences_settled CHECK ((num_nulls(settled_at, settled_by, settled_reason) = ANY (ARRAY[0, 3])))
 );
+CREATE INDEX reconciliation_differences_amount ON reconciliation_differences USING btree (abs((processor_amount - ledger_amount)), payment_intent_id, kind);
+CREATE INDEX reconciliation_differences_day ON reconciliation_differences USING btree (day, payment_intent_id, kind);
 CREATE INDEX reconciliation_differences_open ON reconciliation_differences USING btree (day) WHERE (resolved_at IS NULL);
 
 create table reference_types (
@@ -559,6 +564,7 @@ create table report_contradictions (
   constraint report_contradictions_line_id_file_said_key UNIQUE (line_id, file_said),
   constraint report_contradictions_resolved CHECK ((num_nulls(resolved_at, resolved_by, resolved_reason) = ANY (ARRAY[0, 3])))
 );
+CREATE INDEX report_contradictions_day ON report_contradictions USING btree (day, id);
 CREATE INDEX report_contradictions_open ON report_contradictions USING btree (day) WHERE (resolved_at IS NULL);
 
 create table sandbox_payments (
@@ -594,6 +600,10 @@ create table settlements (
   constraint settlements_number_check CHECK ((number > 0)),
   constraint settlements_reference_check CHECK (((length(reference) >= 1) AND (length(reference) <= 500)))
 );
+CREATE INDEX settlements_amount ON settlements USING btree (abs(amount), id);
+CREATE INDEX settlements_app ON settlements USING btree (client_id, made_at, id);
+CREATE INDEX settlements_made_at ON settlements USING btree (made_at, id);
+CREATE INDEX settlements_reference ON settlements USING btree (reference);
 CREATE TRIGGER settlements_append_only BEFORE DELETE OR UPDATE ON settlements FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER settlements_never_emptied BEFORE TRUNCATE ON settlements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
@@ -675,6 +685,7 @@ create table corrections (
   constraint corrections_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'approved'::text, 'done'::text, 'refused'::text, 'declined'::text, 'withdrawn'::text]))),
   constraint corrections_two_people CHECK (((NOT needs_approval) OR (state <> ALL (ARRAY['approved'::text, 'done'::text, 'refused'::text])) OR ((decided_by IS NOT NULL) AND (decided_by <> asked_by))))
 );
+CREATE INDEX corrections_amount ON corrections USING btree (abs(amount), id);
 CREATE INDEX corrections_asked_at ON corrections USING btree (asked_at, id);
 CREATE INDEX corrections_corrects ON corrections USING btree (corrects) WHERE (corrects IS NOT NULL);
 CREATE INDEX corrections_open ON corrections USING btree (state, asked_at) WHERE (state = ANY (ARRAY['waiting'::text, 'approved'::text]));
@@ -797,7 +808,8 @@ create table notes (
   constraint notes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint notes_text_check CHECK (((length(text) >= 1) AND (length(text) <= 2000)))
 );
-CREATE INDEX notes_user_id ON notes USING btree (user_id, written_at);
+CREATE INDEX notes_user_id ON notes USING btree (user_id, written_at, id);
+CREATE INDEX notes_written_at ON notes USING btree (written_at, id);
 CREATE TRIGGER notes_never_changed BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 create table paper_links (
@@ -920,6 +932,7 @@ create table user_deletions (
   constraint user_deletions_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'approved'::text, 'declined'::text, 'withdrawn'::text, 'expired'::text, 'overtaken'::text]))),
   constraint user_deletions_two_people CHECK (((state <> 'approved'::text) OR ((decided_by IS NOT NULL) AND (decided_by <> asked_by))))
 );
+CREATE INDEX user_deletions_asked_at ON user_deletions USING btree (asked_at, id);
 CREATE INDEX user_deletions_user ON user_deletions USING btree (user_id, asked_at DESC);
 CREATE UNIQUE INDEX user_deletions_waiting ON user_deletions USING btree (user_id) WHERE (state = 'waiting'::text);
 CREATE TRIGGER user_deletions_bound BEFORE UPDATE ON user_deletions FOR EACH ROW EXECUTE FUNCTION refuse_other_deletion();

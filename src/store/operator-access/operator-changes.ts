@@ -1,6 +1,7 @@
 /** Changes of operators that need a second admin. Times are the database's. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
+import { choicesOf, type Listing } from '../connection/listing.ts'
 import type { Role } from '../operators.ts'
 
 export type Change =
@@ -27,10 +28,29 @@ type Row = Omit<WaitingChange, 'change'> & {
   readonly role: Role | null
 }
 
-const columns = `id, kind, operator_id as "operatorId", email, role, asked_by as "askedBy", asked_at as "askedAt",
-  expires_at as "expiresAt", case when state = 'waiting' and expires_at <= now() then 'expired' else state end as state`
+const stateSql = `case when state = 'waiting' and expires_at <= now() then 'expired' else state end`
 
-function toChange({ kind, operatorId, email, role, ...rest }: Row): WaitingChange {
+const columns = `id, kind, operator_id as "operatorId", email, role, asked_by as "askedBy", asked_at as "askedAt",
+  expires_at as "expiresAt", ${stateSql} as state`
+
+export const changeListing: Listing = {
+  table: 'operator_changes',
+  alias: 'c',
+  columns: `${columns}, decided_by as "decidedBy", decided_at as "decidedAt"`,
+  key: [{ sql: 'c.id', type: 'uuid' }],
+  time: { sql: 'c.asked_at', type: 'timestamptz' },
+  people: ['c.asked_by', 'c.decided_by', `'operator:' || c.operator_id`],
+  choices: {
+    kind: choicesOf('c.kind', ['invite', 'reset', 'role', 'remove', 'restore']),
+    state: choicesOf(stateSql, ['waiting', 'approved', 'declined', 'withdrawn', 'expired']),
+  },
+  equals: {},
+  ids: [{ sql: 'c.id', type: 'uuid' }],
+}
+
+export type ListedChange = Row & { readonly decidedBy: string | null; readonly decidedAt: Date | null }
+
+export function toChange({ kind, operatorId, email, role, ...rest }: Row): WaitingChange {
   if (kind === 'invite') return { ...rest, change: { kind, email: email!, role: role! } }
   if (kind === 'role') return { ...rest, change: { kind, operatorId: operatorId!, role: role! } }
   return { ...rest, change: { kind, operatorId: operatorId! } }

@@ -1,8 +1,10 @@
 /** Who gave an operator access, and when. */
 import type { Queryable } from '../connection/database.ts'
+import { choicesOf, type Listing } from '../connection/listing.ts'
 
 /** `renewed`: a reset link was used, so password and second factor are new. */
-export type GrantKind = 'created' | 'invited' | 'reset' | 'renewed' | 'role' | 'restored'
+const grantKinds = ['created', 'invited', 'reset', 'renewed', 'role', 'restored'] as const
+export type GrantKind = (typeof grantKinds)[number]
 
 export type Grant = {
   readonly operatorId: string
@@ -14,6 +16,21 @@ export type Grant = {
 }
 
 const columns = `g.operator_id as "operatorId", g.kind, g.at, g.made_by as "madeBy", g.approved_by as "approvedBy"`
+
+export const grantListing: Listing = {
+  table: 'operator_grants',
+  alias: 'g',
+  columns,
+  key: [
+    { sql: 'g.operator_id', type: 'uuid' },
+    { sql: 'g.kind', type: 'text' },
+  ],
+  time: { sql: 'g.at', type: 'timestamptz' },
+  people: ['g.made_by', 'g.approved_by', `'operator:' || g.operator_id`],
+  choices: { kind: choicesOf('g.kind', grantKinds) },
+  equals: {},
+  ids: [{ sql: 'g.operator_id', type: 'uuid' }],
+}
 
 /** The trigger that serves older processes may have inserted the row of this transaction already. */
 export async function insertGrant(db: Queryable, grant: Omit<Grant, 'at'>): Promise<void> {

@@ -1,7 +1,8 @@
 /** One-time links for operators, and the state of their mails. */
 import type { Queryable, Transaction } from '../connection/database.ts'
-import type { Role } from '../operators.ts'
+import { roles, type Role } from '../operators.ts'
 import { maybe } from '../connection/rows.ts'
+import { choicesOf, type Listing } from '../connection/listing.ts'
 
 export type Invite = {
   readonly id: string
@@ -98,6 +99,26 @@ export type ListedInvite = Invite & {
 }
 
 export const linkMailKey = (inviteId: string) => `link:${inviteId}`
+
+/** Used and revoked links are deleted: what they gave is in the list of access given, or in the audit log. */
+export const inviteListing: Listing = {
+  table: 'operator_invites',
+  alias: 'i',
+  columns: `${inviteColumns}, (select o.email from operators o where o.id = i.operator_id) as "operatorEmail",
+    i.created_at as "createdAt", i.expires_at as "expiresAt", i.mailed_at as "mailedAt", ${isGood} as "isOpen"`,
+  key: [{ sql: 'i.id', type: 'uuid' }],
+  time: { sql: 'i.created_at', type: 'timestamptz' },
+  people: ['i.created_by', 'i.approved_by', `'operator:' || i.operator_id`],
+  choices: {
+    role: choicesOf('i.role', roles),
+    state: { open: `(${isGood})`, ended: `not (${isGood})` },
+  },
+  equals: {},
+  ids: [{ sql: 'i.id', type: 'uuid' }],
+}
+
+export type ListedLink = Invite &
+  Pick<ListedInvite, 'operatorEmail' | 'createdAt' | 'expiresAt' | 'mailedAt'> & { readonly isOpen: boolean }
 
 /** Valid ones, newest first. */
 export async function listInvites(db: Queryable): Promise<ListedInvite[]> {

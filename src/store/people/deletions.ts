@@ -1,5 +1,6 @@
 /** Deletions of users that an operator asked for. Times are the database's. */
 import type { Queryable, Transaction } from '../connection/database.ts'
+import { choicesOf, type Listing } from '../connection/listing.ts'
 import { maybe, one } from '../connection/rows.ts'
 
 export type DecidedDeletion = 'approved' | 'declined' | 'withdrawn'
@@ -21,9 +22,23 @@ export type RequestedDeletion = {
 
 export const isWaitingDeletionSql = `state = 'waiting' and expires_at > now()`
 
+const stateSql = `case when state = 'waiting' and expires_at <= now() then 'expired' else state end`
+
 const columns = `id, user_id as "userId", reason, asked_by as "askedBy", asked_at as "askedAt", expires_at as "expiresAt",
   decided_by as "decidedBy", decided_at as "decidedAt", decision_reason as "decisionReason",
-  case when state = 'waiting' and expires_at <= now() then 'expired' else state end as state`
+  ${stateSql} as state`
+
+export const deletionListing: Listing = {
+  table: 'user_deletions',
+  alias: 'd',
+  columns,
+  key: [{ sql: 'd.id', type: 'uuid' }],
+  time: { sql: 'd.asked_at', type: 'timestamptz' },
+  people: ['d.asked_by', 'd.decided_by'],
+  choices: { state: choicesOf(stateSql, ['waiting', 'approved', 'declined', 'withdrawn', 'expired', 'overtaken']) },
+  equals: {},
+  ids: [{ sql: 'd.id', type: 'uuid' }],
+}
 
 /** The caller has locked the user and found no waiting request. */
 export async function insertDeletion(

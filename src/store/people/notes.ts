@@ -1,5 +1,6 @@
 /** Notes of operators about users. Never changed; deleted with the account they are about. */
 import type { Queryable, Transaction } from '../connection/database.ts'
+import type { Listing } from '../connection/listing.ts'
 
 export type OperatorNote = {
   readonly id: string
@@ -7,6 +8,22 @@ export type OperatorNote = {
   readonly text: string
   readonly writtenAt: Date
 }
+
+const columns = 'id, operator_id as "operatorId", text, written_at as "writtenAt"'
+
+export const operatorNoteListing: Listing = {
+  table: 'notes',
+  alias: 'n',
+  columns: `${columns}, user_id as "userId"`,
+  key: [{ sql: 'n.id', type: 'uuid' }],
+  time: { sql: 'n.written_at', type: 'timestamptz' },
+  people: [`'operator:' || n.operator_id`],
+  choices: {},
+  equals: { user: { sql: 'n.user_id', type: 'uuid' } },
+  ids: [{ sql: 'n.id', type: 'uuid' }],
+}
+
+export type ListedNote = OperatorNote & { readonly userId: string }
 
 /** False when the note exists already, or the user is deleted. */
 export async function insertNote(
@@ -35,7 +52,7 @@ export async function isNote(tx: Transaction, note: { id: string; userId: string
 /** Newest first. */
 export async function listNotes(db: Queryable, userId: string, limit: number): Promise<OperatorNote[]> {
   const { rows } = await db.query<OperatorNote>(
-    `select id, operator_id as "operatorId", text, written_at as "writtenAt" from notes
+    `select ${columns} from notes
      where user_id = $1 order by written_at desc, id desc limit $2`,
     [userId, limit],
   )
