@@ -3,15 +3,13 @@
  * cookie, and every file that the proxy wrote is searched for them.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, readFile, readdir, readlink, rm, writeFile } from 'node:fs/promises'
+import { readFile, readdir, readlink, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '../eventually.ts'
 import { freePort } from '../free-port.ts'
-import { isRoot, run } from '../other-server.ts'
 import { openTestService, type TestService } from '../service.ts'
-import { ensureProgram } from '../system-package.ts'
+import { askWith, makeCertificate, proxies, type Certificate, type Proxy } from './proxies.ts'
 
 setDefaultTimeout(180_000)
 
@@ -37,119 +35,28 @@ const behind: Readonly<Record<string, (socket: Socket) => void>> = {
     void socket.end(`HTTP/1.1 200 OK\r\nX-Large: ${'x'.repeat(100_000)}\r\n\r\n`),
 }
 
-type Proxy = {
-  readonly url: string
-  readonly plainUrl: string
-  readonly folder: string
-  readonly pid: number
-  readonly stop: () => Promise<void>
-}
+/** Without the sample's patience, so that a service that never answers does not take a minute. */
+const hurried = {
+  nginx: [
+    ['proxy_read_timeout 15s;', 'proxy_read_timeout 1s;'],
+    ['proxy_read_timeout 1h;', 'proxy_read_timeout 1s;'],
+  ],
+  Caddy: [['response_header_timeout 15s', 'response_header_timeout 1s']],
+} as const
 
 let opened: TestService
-let certificates: string
-let ca: string
+let certificate: Certificate
+let ask: ReturnType<typeof askWith>
 
 beforeAll(async () => {
   opened = await openTestService()
-  certificates = await mkdtemp(join(tmpdir(), 'billfold-certificate-'))
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '5', '-nodes']
-  const files = ['-keyout', join(certificates, 'key.pem'), '-out', join(certificates, 'cert.pem')]
-  const { code, output } = await run([
-    await ensureProgram('openssl', 'openssl'),
-    'req',
-    '-x509',
-    '-newkey',
-    'rsa:2048',
-    ...subject,
-    ...files,
-  ])
-  if (code !== 0) throw new Error(output)
-  ca = await readFile(join(certificates, 'cert.pem'), 'utf8')
+  certificate = await makeCertificate()
+  ask = askWith(certificate)
 })
 afterAll(async () => {
   await opened.close()
-  await rm(certificates, { recursive: true })
+  await rm(certificate.folder, { recursive: true })
 })
-
-async function readSample(name: string, changes: readonly (readonly [from: string, to: string])[]): Promise<string> {
-  let text = await readFile(new URL(`../../deploy/${name}`, import.meta.url), 'utf8')
-  for (const [from, to] of changes) {
-    expect(text).toContain(from)
-    text = text.replaceAll(from, to)
-  }
-  return text
-}
-
-async function start(command: string[], folder: string, url: string): Promise<Bun.Subprocess> {
-  const output = Bun.file(join(folder, 'output'))
-  const child = Bun.spawn(command, {
-    stdout: output,
-    stderr: Bun.file(join(folder, 'errors')),
-    env: { ...process.env, HOME: folder },
-  })
-  const isUp = () =>
-    ask(`${url}/metrics`).then(
-      ({ status }) => status === 404,
-      () => false,
-    )
-  while (!(await isUp())) {
-    if (child.exitCode !== null) throw new Error(await readFile(join(folder, 'errors'), 'utf8'))
-    await Bun.sleep(50)
-  }
-  return child
-}
-
-const ask = (url: string, init: RequestInit = {}) => fetch(url, { ...init, tls: { ca }, redirect: 'manual' })
-
-async function startNginx(upstream: string): Promise<Proxy> {
-  const program = await ensureProgram('nginx', 'nginx-light')
-  const folder = await mkdtemp(join(tmpdir(), 'billfold-nginx-logs-'))
-  const [port, plainPort] = [await freePort(), await freePort()]
-  const url = `https://localhost:${port}`
-  const sample = await readSample('nginx.conf', [
-    ['server 127.0.0.1:3000;', `server ${upstream};`],
-    ['listen 80;', `listen 127.0.0.1:${plainPort};`],
-    ['listen 443 ssl http2;', `listen 127.0.0.1:${port} ssl http2;`],
-    ['/etc/letsencrypt/live/wallet.example/fullchain.pem', join(certificates, 'cert.pem')],
-    ['/etc/letsencrypt/live/wallet.example/privkey.pem', join(certificates, 'key.pem')],
-    ['proxy_read_timeout 15s;', 'proxy_read_timeout 1s;'],
-    ['proxy_read_timeout 1h;', 'proxy_read_timeout 1s;'],
-  ])
-  await writeFile(join(folder, 'billfold.conf'), sample.replaceAll('/var/log/nginx/', `${folder}/`))
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  for (const kind of temporary) await mkdir(join(folder, kind))
-  // The logs as Debian's own nginx.conf sets them, which a sample in conf.d inherits.
-  const main = `${isRoot ? 'user root;' : ''} daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
-    events {} http { access_log ${folder}/access.log; ${temporary.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ')}
-    include ${folder}/billfold.conf; }`
-  await writeFile(join(folder, 'main.conf'), main)
-  const child = await start([program, '-c', join(folder, 'main.conf'), '-p', folder], folder, url)
-  return { url, plainUrl: `http://localhost:${plainPort}`, folder, pid: child.pid, stop: () => stop(child) }
-}
-
-async function startCaddy(upstream: string): Promise<Proxy> {
-  const program = await ensureProgram('caddy', 'caddy')
-  const folder = await mkdtemp(join(tmpdir(), 'billfold-caddy-logs-'))
-  const [port, plainPort] = [await freePort(), await freePort()]
-  const url = `https://localhost:${port}`
-  const files = `${join(certificates, 'cert.pem')} ${join(certificates, 'key.pem')}`
-  const sample = await readSample('Caddyfile', [
-    ['127.0.0.1:3000', upstream.replace(/^unix:/, 'unix/')],
-    ['wallet.example {', `https://localhost:${port} {\n\ttls ${files}`],
-    ['response_header_timeout 15s', 'response_header_timeout 1s'],
-  ])
-  // Only the ports and the place of its files are not the sample's.
-  const own = `admin off\n\thttp_port ${plainPort}\n\thttps_port ${port}\n\tstorage file_system ${folder}/storage`
-  const text = /^\{\n/m.test(sample) ? sample.replace(/^\{\n/m, `{\n\t${own}\n`) : `{\n\t${own}\n}\n${sample}`
-  await writeFile(join(folder, 'Caddyfile'), text)
-  const child = await start([program, 'run', '--config', join(folder, 'Caddyfile')], folder, url)
-  return { url, plainUrl: `http://localhost:${plainPort}`, folder, pid: child.pid, stop: () => stop(child) }
-}
-
-async function stop(child: Bun.Subprocess): Promise<void> {
-  child.kill('SIGTERM')
-  await child.exited
-}
 
 /** Every route of the service, on the way that carries its secrets, and a body large enough for a temporary file. */
 async function callEverything({ url, plainUrl }: Proxy): Promise<void> {
@@ -197,9 +104,9 @@ async function leaksIn(files: readonly string[]): Promise<string[]> {
   return leaks
 }
 
-const proxies = { nginx: startNginx, Caddy: startCaddy }
+describe.each(['nginx', 'Caddy'] as const)('%s', (name) => {
+  const startProxy = (upstream: string) => proxies[name]([upstream], certificate, hurried[name])
 
-describe.each(Object.entries(proxies))('%s', (_name, startProxy) => {
   async function expectNoLeak(upstream: string): Promise<void> {
     const proxy = await startProxy(upstream)
     try {
@@ -229,7 +136,7 @@ describe.each(Object.entries(proxies))('%s', (_name, startProxy) => {
   })
 
   test('logs no secret when the socket behind it does not exist', async () => {
-    await expectNoLeak(`unix:${certificates}/no-socket`)
+    await expectNoLeak(`unix:${certificate.folder}/no-socket`)
   })
 
   test.each(Object.entries(behind))('logs no secret when the service %s', async (_, answer) => {
