@@ -5,11 +5,21 @@ import { callCommand } from '../command.ts'
 
 const folder = new URL('../../docs/operations/', import.meta.url)
 type Page = { readonly name: string; readonly text: string }
-const pages: readonly Page[] = readdirSync(folder)
+export const pages: readonly Page[] = readdirSync(folder)
   .toSorted()
   .map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }))
 const runbooks = pages.find(({ name }) => name === 'runbooks.md')!.text
 const text = pages.map((page) => page.text).join('\n')
+
+type Block = { readonly page: string; readonly name: string; readonly lines: readonly string[] }
+/** Every block of commands or statements, in order. */
+export const blocks: readonly Block[] = pages.flatMap((page) =>
+  [...page.text.matchAll(/^```(?:sh|sql)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(([, name = '', body]) => ({
+    page: page.name,
+    name,
+    lines: body!.trimEnd().split('\n'),
+  })),
+)
 
 /** The lines of a named code block. */
 export function box(name: string, language = 'sh'): string[] {

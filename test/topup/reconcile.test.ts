@@ -14,6 +14,7 @@ import type { Service } from '../../src/actions/service.ts'
 import { reconcileDay } from '../../src/work/reconcile-day.ts'
 import { runDue } from '../../src/work/runner.ts'
 import { callCommand } from '../command.ts'
+import { play } from '../deploy/runbooks.ts'
 import { eventually } from '../eventually.ts'
 import { host, newOperator, type TestOperator } from '../operator.ts'
 import { letPass, topupTables } from '../time.ts'
@@ -358,6 +359,15 @@ test('a difference resolved by hand is closed, with name and reason, and opens a
   bookings.find(({ source }) => source === charge)!.amount = 2_400
   await again()
   expect(await differences()).toEqual([`charge ${id} 2400 0`])
+})
+
+test('the command of the runbook resolves a charge that the ledger does not have', async () => {
+  const id = await (await bench.newPayer()).begin(25)
+  bench.standIn.state.pay(id)
+  await reconcile()
+  expect(await differences()).toEqual([`charge ${id} 2500 0`])
+  expect(await play('reconcile-settle', environment(), { PAYMENT: id })).toMatchObject([{ exitCode: 0 }])
+  expect(await differences()).toEqual([])
 })
 
 test('the command resolves a difference with the amounts that the operator saw, once, and names the operator', async () => {
