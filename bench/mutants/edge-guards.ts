@@ -180,7 +180,7 @@ export const edgeGuards: readonly Guarded[] = [
     file: 'src/api/server-bulk.ts',
     tests: ['src/api/tenant-bounds.test.ts'],
     mutants: [
-      [`if (!credentials && text.length > maxUnknownLength) return refuse('INVALID_CLIENT')`, ``],
+      [`if (!credentials && text.length > maxUnknownLength) {`, `if (text === '') {`],
       [`if (i % sliceLength === 0 && i > 0) await nextTurn()`, ``],
     ],
   },

@@ -58,6 +58,14 @@ describe.each([...languages.keys()])('%s', (lang) => {
     },
   )
 
+  test('a mail about a deleted account does not say that there is a wallet', () => {
+    const { welcome, deleted, 'deleted-for': deletedFor } = sampleLetters(lang)
+    for (const { why } of [deleted!, deletedFor!]) {
+      expect(why).not.toBe(welcome!.why)
+      expect(why).toContain('Harbour Pay')
+    }
+  })
+
   test('a button or page of the wallet is named by its label there', () => {
     const { wallet: shown, account } = language
     for (const key of ['welcomeNext', 'declinedNext'] as const) expect(words[key]).toContain(shown.addMoney)

@@ -238,7 +238,7 @@ export function writeNotification({ language, config }: Writer, notification: No
         after: [withSupport('emailElse')],
       }
     case 'deleted': {
-      const written = letter('deletedTitle', {}, text('deletedText'))
+      const written = { ...letter('deletedTitle', {}, text('deletedText')), why: text('whyDeleted', service) }
       if (notification.at === undefined) return { ...written, after: [text('deletedNext')] }
       return {
         ...written,

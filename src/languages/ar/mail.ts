@@ -3,6 +3,7 @@ import type { Words } from '../words.ts'
 export const words: Words['mail'] = {
   hello: 'مرحبًا {name}،',
   why: 'تصلك هذه الرسالة لأن لديك محفظة لدى {service}.',
+  whyDeleted: 'تصلك هذه الرسالة لأنه كانت لديك محفظة لدى {service}.',
   whyStranger: 'تصلك هذه الرسالة لأن أحدهم أدخل هذا العنوان لدى {service}.',
   help: 'المساعدة',
   terms: 'الشروط',

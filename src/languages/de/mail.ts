@@ -3,6 +3,7 @@ import type { Words } from '../words.ts'
 export const words: Words['mail'] = {
   hello: 'Guten Tag {name},',
   why: 'Sie erhalten diese E-Mail, weil Sie eine Wallet bei {service} haben.',
+  whyDeleted: 'Sie erhalten diese E-Mail, weil Sie eine Wallet bei {service} hatten.',
   whyStranger: 'Sie erhalten diese E-Mail, weil jemand diese Adresse bei {service} eingegeben hat.',
   help: 'Hilfe',
   terms: 'Nutzungsbedingungen',
@@ -105,7 +106,7 @@ export const words: Words['mail'] = {
   deletionText:
     '{service} hat den Antrag erhalten, Ihre Wallet und Ihr Konto zu löschen. Noch ist nichts gelöscht: Zuerst prüft eine zweite Person bei {service} den Antrag.',
   deletionNext:
-    'Wenn er nicht bis {date} genehmigt wird, wird nichts gelöscht. Wenn die Wallet gelöscht wird, erhalten Sie noch eine E-Mail.',
+    'Wenn der Antrag nicht bis {date} genehmigt wird, wird nichts gelöscht. Wenn die Wallet gelöscht wird, erhalten Sie noch eine E-Mail.',
   exportedForTitle: 'Wir haben eine Kopie Ihrer Daten erstellt',
   exportedForText:
     '{service} hat eine Anfrage nach den Daten Ihrer Wallet erhalten und eine Datei damit erstellt: Ihr Konto, Ihre Apps, Ihre Einträge und Ihre Anmeldungen.',

@@ -2,6 +2,7 @@
 export const words = {
   hello: 'Hello {name},',
   why: 'You are receiving this email because you have a wallet at {service}.',
+  whyDeleted: 'You are receiving this email because you had a wallet at {service}.',
   whyStranger: 'You are receiving this email because someone entered this address at {service}.',
   help: 'Help',
   terms: 'Terms',
@@ -98,7 +99,7 @@ export const words = {
   deletionText:
     '{service} received a request to delete your wallet and your account. Nothing is deleted yet: a second person at {service} checks the request first.',
   deletionNext:
-    'If it is not approved by {date}, nothing is deleted. If the wallet is deleted, you get one more email.',
+    'If the request is not approved by {date}, nothing is deleted. If the wallet is deleted, you get one more email.',
   exportedForTitle: 'We made a copy of your data',
   exportedForText:
     '{service} received a request for the data of your wallet, and made a file with it: your account, your apps, your entries and your sign-ins.',

@@ -3,6 +3,7 @@ import type { Words } from '../words.ts'
 export const words: Words['mail'] = {
   hello: 'Hola, {name}:',
   why: 'Recibes este correo porque tienes un monedero en {service}.',
+  whyDeleted: 'Recibes este correo porque tenías un monedero en {service}.',
   whyStranger: 'Recibes este correo porque alguien ha escrito esta dirección en {service}.',
   help: 'Ayuda',
   terms: 'Condiciones',
@@ -100,7 +101,7 @@ export const words: Words['mail'] = {
   deletionText:
     '{service} ha recibido una solicitud para eliminar tu monedero y tu cuenta. Todavía no se ha eliminado nada: antes, una segunda persona de {service} revisa la solicitud.',
   deletionNext:
-    'Si no se aprueba a más tardar el {date}, no se elimina nada. Si el monedero se elimina, recibirás otro correo.',
+    'Si la solicitud no se aprueba a más tardar el {date}, no se elimina nada. Si el monedero se elimina, recibirás otro correo.',
   exportedForTitle: 'Hemos hecho una copia de tus datos',
   exportedForText:
     '{service} ha recibido una solicitud de los datos de tu monedero y ha creado un archivo con ellos: tu cuenta, tus apps, tus movimientos y tus inicios de sesión.',

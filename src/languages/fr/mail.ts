@@ -3,6 +3,7 @@ import type { Words } from '../words.ts'
 export const words: Words['mail'] = {
   hello: 'Bonjour {name},',
   why: 'Vous recevez cet e-mail parce que vous avez un portefeuille chez {service}.',
+  whyDeleted: 'Vous recevez cet e-mail parce que vous aviez un portefeuille chez {service}.',
   whyStranger: 'Vous recevez cet e-mail parce que quelqu’un a saisi cette adresse chez {service}.',
   help: 'Aide',
   terms: 'Conditions',
@@ -102,7 +103,7 @@ export const words: Words['mail'] = {
   deletionText:
     '{service} a reçu une demande de suppression de votre portefeuille et de votre compte. Rien n’est encore supprimé : une deuxième personne chez {service} vérifie d’abord la demande.',
   deletionNext:
-    'Si elle n’est pas approuvée d’ici au {date}, rien n’est supprimé. Si le portefeuille est supprimé, vous recevrez un autre e-mail.',
+    'Si la demande n’est pas approuvée d’ici au {date}, rien n’est supprimé. Si le portefeuille est supprimé, vous recevrez un autre e-mail.',
   exportedForTitle: 'Nous avons fait une copie de vos données',
   exportedForText:
     '{service} a reçu une demande portant sur les données de votre portefeuille et en a fait un fichier : votre compte, vos applications, vos opérations et vos connexions.',

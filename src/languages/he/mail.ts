@@ -3,6 +3,7 @@ import type { Words } from '../words.ts'
 export const words: Words['mail'] = {
   hello: 'שלום {name},',
   why: 'ההודעה הזו נשלחה אליך כי יש לך ארנק ב־{service}.',
+  whyDeleted: 'ההודעה הזו נשלחה אליך כי היה לך ארנק ב־{service}.',
   whyStranger: 'ההודעה הזו נשלחה אליך כי הכתובת הזו הוזנה ב־{service}.',
   help: 'עזרה',
   terms: 'תנאי שימוש',

@@ -3,6 +3,7 @@ import type { Words } from '../words.ts'
 export const words: Words['mail'] = {
   hello: '{name} 様',
   why: 'このメールは、{service} のウォレットをお持ちの方にお送りしています。',
+  whyDeleted: 'このメールは、{service} のウォレットをお持ちだった方にお送りしています。',
   whyStranger: 'このメールは、{service} でこのアドレスが入力されたためお送りしています。',
   help: 'ヘルプ',
   terms: '利用規約',
@@ -101,7 +102,7 @@ export const words: Words['mail'] = {
   deletionText:
     '{service} は、お客様のウォレットとアカウントを削除する依頼を受け付けました。まだ何も削除していません。先に {service} の別の担当者が依頼を確認します。',
   deletionNext:
-    '{date}までに承認されない場合は、何も削除しません。ウォレットを削除した場合は、もう一度メールでお知らせします。',
+    '{date}までに依頼が承認されない場合は、何も削除しません。ウォレットを削除した場合は、もう一度メールでお知らせします。',
   exportedForTitle: 'データのコピーを作成しました',
   exportedForText:
     '{service} は、ウォレットのデータの請求を受け、ファイルを作成しました。アカウント、アプリ、履歴、ログインの情報が含まれます。',

@@ -3,6 +3,7 @@ import type { Words } from '../words.ts'
 export const words: Words['mail'] = {
   hello: 'Olá, {name}.',
   why: 'Você recebe este e-mail porque tem uma carteira em {service}.',
+  whyDeleted: 'Você recebe este e-mail porque tinha uma carteira em {service}.',
   whyStranger: 'Você recebe este e-mail porque alguém digitou este endereço em {service}.',
   help: 'Ajuda',
   terms: 'Termos',
@@ -99,7 +100,7 @@ export const words: Words['mail'] = {
   deletionText:
     '{service} recebeu um pedido para excluir sua carteira e sua conta. Nada foi excluído ainda: antes, uma segunda pessoa de {service} confere o pedido.',
   deletionNext:
-    'Se ele não for aprovado até {date}, nada será excluído. Se a carteira for excluída, você receberá mais um e-mail.',
+    'Se o pedido não for aprovado até {date}, nada será excluído. Se a carteira for excluída, você receberá mais um e-mail.',
   exportedForTitle: 'Fizemos uma cópia dos seus dados',
   exportedForText:
     '{service} recebeu um pedido dos dados da sua carteira e fez um arquivo com eles: sua conta, seus apps, seus lançamentos e quando você entrou.',
