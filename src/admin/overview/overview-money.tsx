@@ -131,7 +131,7 @@ function Attention({ request, data }: Props) {
   const rows: readonly (readonly [label: string, count: number, href?: string, note?: string])[] = [
     ['Corrections for a second operator', data.waitingCorrections, '/admin/corrections'],
     ['Changes of operators for a second admin', data.waitingChanges, '/admin/operators'],
-    ['Deletions of users for a second operator', data.waitingDeletions, '/admin/wallets?state=deletion'],
+    ['Deletions of users for a second operator', data.waitingDeletions, '/admin/deletions?state=waiting'],
     ['Card payments that do not match their order', waiting.problemTopups, '/admin/topups?state=problem'],
     ['Open disputes', waiting.openDisputes, '/admin/topups?state=disputed', money(waiting.disputedMinor)],
     ['Wallets in debt', waiting.inDebt, '/admin/wallets?state=debt', money(waiting.debtMinor)],

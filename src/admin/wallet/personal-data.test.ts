@@ -338,11 +338,11 @@ describe('the rules are those of the user’s own deletion, when it is asked for
   })
 })
 
-test('a waiting deletion is at the top of the page for every role, on the overview and in the list of wallets', async () => {
+test('a waiting deletion is at the top of the page for every role, on the overview and in the list of deletions', async () => {
   const viewer = await newOperator(bench.opened, 'viewer')
   const counted = async () =>
     Number(/Deletions of users for a second operator\D+(\d+)/.exec(await seen(viewer.get('/admin')))![1])
-  const listed = async () => await (await viewer.get('/admin/wallets?state=deletion')).text()
+  const listed = async () => await (await viewer.get('/admin/deletions?state=waiting')).text()
   expect(await listed()).not.toContain(user.userId)
   const before = await counted()
   await ask(ada)

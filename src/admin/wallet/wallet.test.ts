@@ -123,7 +123,7 @@ test('notes are deleted with the account, and the audit log records how many', a
   )
   expect(gone).toBe(2)
   expect((await write('Three', crypto.randomUUID(), other.userId)).status).toBe(409)
-  expect(await text(admin.get(`/admin/wallets/${other.userId}`))).toContain('No notes about this user')
+  expect(await text(admin.get(`/admin/wallets/${other.userId}`))).toContain('Notes are deleted with the account')
 })
 
 test('a form with a mistake comes back open', async () => {

@@ -30,7 +30,6 @@ const states = [
   ['frozen', 'frozen'],
   ['operator', 'frozen by an operator'],
   ['debt', 'in debt'],
-  ['deletion', 'deletion requested'],
   ['deleted', 'deleted'],
 ] as const satisfies readonly (readonly [WalletStates | '', string])[]
 

@@ -2,7 +2,6 @@
 import type { Queryable } from '../connection/database.ts'
 import type { FrozenFor } from '../wallets.ts'
 import { maybe, one } from '../connection/rows.ts'
-import { isWaitingDeletionSql } from './deletions.ts'
 
 export type Person = {
   readonly id: string
@@ -18,16 +17,15 @@ export type Person = {
 const columns = `u.id, u.email, u.first_name as "firstName", u.last_name as "lastName", u.created_at as "createdAt",
   w.balance as "balanceMinor", w.frozen_for as "frozenFor"`
 
-/** Frozen: for any reason other than deletion. Deletion: one waits for a second operator. */
-export type WalletStates = 'frozen' | 'operator' | 'debt' | 'deletion' | 'deleted'
+/** Frozen: for any reason other than deletion. */
+export type WalletStates = 'frozen' | 'operator' | 'debt' | 'deleted'
 
-/** The small index of frozen wallets contains all but those with a waiting deletion, which are few. */
+/** The small index of frozen wallets contains all of them. */
 const stateConditions: Readonly<Record<WalletStates, string>> = {
-  frozen: `w.frozen_for is not null and w.frozen_for in ('operator', 'debt')`,
-  operator: `w.frozen_for is not null and w.frozen_for = 'operator'`,
-  debt: 'w.frozen_for is not null and w.balance < 0',
-  deletion: `w.id in (select user_id from user_deletions where ${isWaitingDeletionSql})`,
-  deleted: `w.frozen_for is not null and w.frozen_for = 'closed'`,
+  frozen: `w.frozen_for in ('operator', 'debt')`,
+  operator: `w.frozen_for = 'operator'`,
+  debt: 'w.balance < 0',
+  deleted: `w.frozen_for = 'closed'`,
 }
 
 /** Sorting by balance needs a state, which few wallets have: an index by balance would cost every debit. */
@@ -41,7 +39,7 @@ const isByBalance = ({ order }: PeopleFilter) => order === 'most' || order === '
 function orderSql({ state, order = 'newest' }: PeopleFilter): string {
   const [compare, direction] = order === 'oldest' || order === 'least' ? ['>', 'asc'] : ['<', 'desc']
   if (!state) return `from users u join wallets w on w.id = u.id where u.id ${compare} $1 order by u.id ${direction}`
-  const from = `from wallets w join users u on u.id = w.id where ${stateConditions[state]}`
+  const from = `from wallets w join users u on u.id = w.id where w.frozen_for is not null and ${stateConditions[state]}`
   if (!isByBalance({ order })) return `${from} and w.id ${compare} $1 order by w.id ${direction}`
   return `${from} and ($2::bigint is null or (w.balance, w.id) ${compare} ($2, $1)) order by w.balance ${direction}, w.id ${direction}`
 }
@@ -71,7 +69,7 @@ export async function listNewestPeople(
  */
 export async function countPeople(db: Queryable, { state }: PeopleFilter, limit: number): Promise<number> {
   const from = state
-    ? `from wallets w where ${stateConditions[state]} and w.id > $1 order by w.id`
+    ? `from wallets w where w.frozen_for is not null and ${stateConditions[state]} and w.id > $1 order by w.id`
     : 'from users u where u.id > $1 order by u.id'
   const { rows } = await db.query<{ count: number }>(
     `select count(*)::int as count from (select 1 ${from} limit $2) p`,
