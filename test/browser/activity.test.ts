@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame } from '@playwright/test'
 import { until, untilSeen } from '../until.ts'
-import { startRig, type Rig } from './rig.ts'
-import { focusIs, openShop, type Tenant } from './shop.ts'
+import { embed, startRig, type Rig } from './rig.ts'
+import { focusIs, openShop, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -98,4 +98,42 @@ test('on a wide screen the view ends below its longer column', async () => {
   })
   expect(below).toBeLessThan(1)
   await rig.closePage(page)
+})
+
+test('a wide frame shows the month below the balance, to the person alone and live; a narrow one does not', async () => {
+  const tenant = await rig.newTenant()
+  const { client, user } = tenant
+  await client.credit(user.serviceUserId, 90)
+  await client.debit(user.serviceUserId, 12.5)
+  const { page, frame } = await openShop(rig, tenant)
+  expect(await frame.evaluate(() => document.querySelector('.glance'))).toBeNull()
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await until(frame, () => document.querySelector('.glance #sums-outMinor .money')?.textContent === '$12.50')
+  expect(await frame.textContent('.glance #sums-inMinor .money')).toBe('$90.00')
+  await client.debit(user.serviceUserId, 20)
+  await until(frame, () => document.querySelector('.glance #sums-outMinor .money')?.textContent === '$32.50')
+  await page.setViewportSize({ width: 800, height: 900 })
+  await until(frame, () => document.querySelector('.glance') === null)
+
+  // If the sums cannot be read, the rest of the page is complete.
+  rig.trouble.answer = ({ pathname }) =>
+    pathname === '/api/widget/activity/sums'
+      ? Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 })
+      : undefined
+  const asked = page.waitForResponse((each) => each.url().includes('/api/widget/activity/sums'))
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await asked
+  await until(frame, () => document.querySelector('.glance')?.childElementCount === 0)
+  expect(await frame.locator('.day .entry').count()).toBe(3)
+  rig.trouble.answer = undefined
+  await rig.closePage(page)
+
+  // Without a device the session proves the app alone.
+  const other = await rig.openPage()
+  await other.setViewportSize({ width: 1280, height: 900 })
+  await other.goto(rig.shop)
+  const alone = await embed(other, walletUrl(rig, { session: await tenant.newSession(rig.shop) }))
+  await untilSeen(alone, '.everything')
+  expect(await alone.evaluate(() => document.querySelector('.glance'))).toBeNull()
+  await rig.closePage(other)
 })

@@ -27,10 +27,19 @@ type LoadViewProps<Name extends LaterView> = {
   onBack?: (() => void) | undefined
   /** Shown instead of the title while the view is loading; a failure shows the title. */
   waiting?: VNode
+  /** The page is complete without it: a failure shows nothing. */
+  isOptional?: boolean
   children: (View: Views[Name]) => VNode
 }
 
-export function LoadView<Name extends LaterView>({ name, title, onBack, waiting, children }: LoadViewProps<Name>) {
+export function LoadView<Name extends LaterView>({
+  name,
+  title,
+  onBack,
+  waiting,
+  isOptional,
+  children,
+}: LoadViewProps<Name>) {
   const page = usePage()
   const isMounted = useIsMounted()
   const [loaded, setLoaded] = useState(ready.get(name) as Loaded<Name> | undefined)
@@ -63,6 +72,7 @@ export function LoadView<Name extends LaterView>({ name, title, onBack, waiting,
       </PageContext.Provider>
     )
   if (waiting && !hasFailed) return waiting
+  if (isOptional) return null
   return (
     <section class="account" aria-busy={!hasFailed}>
       <ViewHead title={title} onBack={onBack} />

@@ -6,6 +6,7 @@ import { Activity } from './activity/latest.tsx'
 import { owedIn, send } from './call.ts'
 import { formatMoney } from './format.ts'
 import { PageContext, pageFor, usePage } from './page-context.tsx'
+import { Glance } from './glance.tsx'
 import { Hero } from './hero.tsx'
 import { LoadView, usePreload } from './load-view.tsx'
 import type { Parent } from './parent.ts'
@@ -168,7 +169,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
     <ProofContext.Provider value={proofs}>
       <div class="shown" hidden={proofs.prompt !== null}>
         {view === null ? (
-          <Home state={state} need={need} offer={offer} onOpen={places.go} />
+          <Home state={state} need={need} offer={offer} token={visit.token} onOpen={places.go} />
         ) : view.view === 'account' ? (
           <LoadView name="account" title={words.account} onBack={places.back}>
             {(Account) => (
@@ -225,10 +226,11 @@ type HomeProps = {
   state: OpenState
   need: Need | undefined
   offer: TopupOfferState
+  token: () => string | null
   onOpen: (place: Place) => void
 }
 
-function Home({ state, need, offer, onOpen }: HomeProps) {
+function Home({ state, need, offer, token, onOpen }: HomeProps) {
   const { words, say, lang, service } = usePage()
   const { wallet, isOffline } = state
   const proofs = useProofs()
@@ -266,6 +268,7 @@ function Home({ state, need, offer, onOpen }: HomeProps) {
         <div class="hero-side">
           <Hero wallet={wallet} missing={need?.amount} isStale={isOffline} onTopup={offer.ask} />
           <TopupOffer offer={offer} />
+          <Glance wallet={wallet} skewMs={state.clockSkewMs} token={token} />
         </div>
         <Activity
           transactions={wallet.transactions}

@@ -5,7 +5,7 @@ import { EntryDetail } from './detail.tsx'
 import { Filters } from './entry-filters.tsx'
 import { useActivity } from './entry-pages.ts'
 import { FoundSums } from './found-sums.tsx'
-import { MonthGlance } from './month-glance.tsx'
+import { MonthGlance, ThisMonth, type ThisMonthProps } from './month-glance.tsx'
 import { StatementForm } from '../paper-window.tsx'
 import { fillCount } from '../../../languages/words.ts'
 import type { WidgetTransaction } from '../call.ts'
@@ -29,7 +29,9 @@ export type ActivityViewProps = {
   onBack: () => void
 }
 
-export function View(props: ActivityViewProps) {
+/** The month alone is shown beside the latest entries. */
+export function View(props: ActivityViewProps | ThisMonthProps) {
+  if (!('latest' in props)) return <ThisMonth {...props} />
   const { token, latest, sequence, isInList, onBack } = props
   if (sequence === undefined || isInList) return <Browse {...props} />
   return <EntryDetail key={sequence} sequence={sequence} among={latest} token={token} onBack={onBack} />
