@@ -271,6 +271,13 @@ test('a user chooses mails and reads the whole history; the account is kept whil
   await frame.click('.round')
   await frame.click('[data-part=history]')
   await frame.waitForSelector('text=Account created')
+  const gaps = await frame.evaluate(() =>
+    [...document.querySelectorAll('.entry-when.parts > * + *')].map((part) => {
+      const [before, after] = [part.previousElementSibling!, part].map((each) => each.getBoundingClientRect())
+      return after!.top > before!.top || after!.left - before!.right > 4
+    }),
+  )
+  expect([gaps.length > 0, gaps.every(Boolean)]).toEqual([true, true])
   await frame.click('.round')
   await frame.click('[data-part=delete]')
   await frame.fill('#field-password', password)

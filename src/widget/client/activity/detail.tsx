@@ -8,6 +8,7 @@ import { call, type WidgetTransaction } from '../call.ts'
 import { exactTime, formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { Notice, Support, useIsMounted, ViewHead } from '../parts.tsx'
+import { Fitted } from './fitted.tsx'
 
 type EntryDetailProps = {
   sequence: number
@@ -112,7 +113,7 @@ function Detail({ transaction, onBack }: DetailProps) {
             </Fact>
           )}
           <Fact name={say('balanceAfter')}>
-            <span class="money">{formatMoney(balanceAfter, currency, lang)}</span>
+            <Fitted text={formatMoney(balanceAfter, currency, lang)} />
           </Fact>
         </dl>
         <div class="row">

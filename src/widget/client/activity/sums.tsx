@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
+import { Fitted } from './fitted.tsx'
 import { toDecimal } from './parse-search.ts'
 import type { SourceSum, Sums } from './use-sums.ts'
 
@@ -58,7 +59,13 @@ function SideSums({ side, sums }: { side: Side; sums: Sums | undefined }) {
     <div class="side">
       <h3 id={id}>
         <span class="muted">{say(side === 'outMinor' ? 'sumOut' : 'sumIn')}</span>
-        {sums ? <strong class="money">{totalOf(sums, side)}</strong> : <span class="skeleton line short" />}
+        {sums ? (
+          <strong>
+            <Fitted text={totalOf(sums, side)} />
+          </strong>
+        ) : (
+          <span class="skeleton line short" />
+        )}
       </h3>
       <div class="bar" aria-hidden="true">
         {rows.map(({ key, app, minor, share }) => (
@@ -78,7 +85,7 @@ function SideSums({ side, sums }: { side: Side; sums: Sums | undefined }) {
               style={{ background: row.app?.color }}
               aria-hidden="true"
             />
-            <bdi>{nameOf(row)}</bdi> <span class="money">{format(row.minor)}</span>
+            <bdi>{nameOf(row)}</bdi> <Fitted text={format(row.minor)} />
           </li>
         ))}
       </ul>
