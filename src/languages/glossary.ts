@@ -110,7 +110,7 @@ export const terms: Readonly<Record<string, Term>> = {
     },
   },
   signOut: {
-    english: /\b(sign(ed|s|ing)?( you)?|log) out\b/i,
+    english: /\bsign(ed|s|ing)?( you)? out\b/i,
     words: {
       de: /abmeld|abgemeldet|melden Sie sich ab/i,
       es: /sesi(ón|ones)/i,
@@ -230,6 +230,7 @@ export const terms: Readonly<Record<string, Term>> = {
 /** A second word for a thing that has one, or a word that users did not understand. */
 export const never: Readonly<Record<string, readonly RegExp[]>> = {
   en: [
+    /\blog(s|ged|ging)?[- ]?(in|out)\b/i,
     /\bmails?\b/i,
     /\blook further/i,
     /for ever/i,

@@ -81,6 +81,9 @@ function misfitsIn(): string[] {
     isReadable({ data, parentElement }: Text): boolean {
       const isLeftOut = parentElement!.closest('.visually-hidden, script, style, noscript, option, textarea') !== null
       if (data.trim() === '' || isLeftOut) return false
+      // The head of a table whose cells are stacked on a phone is for screen readers only.
+      const head = parentElement!.closest('thead')
+      if (head && getComputedStyle(head).clipPath !== 'none') return false
       return parentElement!.checkVisibility({ visibilityProperty: true, opacityProperty: true })
     },
     blockOf(element: Element): Element {

@@ -5,6 +5,7 @@ import type { Frame, Page } from '@playwright/test'
 import { until, untilSeen } from '../until.ts'
 import { findBarriers, wantsPictures } from './axe.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
+import { findMisfits } from './layout.ts'
 import { embed, startRig, type Rig } from './rig.ts'
 import { signInOnDevice, walletUrl, type Tenant } from './shop.ts'
 
@@ -103,6 +104,18 @@ test('a statement opens in the reader’s language, from right to left, and come
   expect(lines).toHaveLength(8)
   expect(lines[5]).toMatch(/,-5\.00,102\.50,USD$/)
   await paper.waitForSelector('#file', { state: 'hidden' })
+  await rig.closePage(page)
+})
+
+test('no words of a statement or a receipt run together or are cut off, on phones and at 200 % text', async () => {
+  const { page, frame } = await openActivity('de')
+  await frame.click('summary')
+  const statement = await windowBy(page, () => frame.click('.papers button'))
+  expect(await statement.innerText('thead')).toContain('Betrag')
+  expect(await findMisfits(statement, statement)).toEqual([])
+  await frame.click('.entry-open')
+  const receipt = await windowBy(page, () => frame.click('.detail .papers button'))
+  expect(await findMisfits(receipt, receipt)).toEqual([])
   await rig.closePage(page)
 })
 

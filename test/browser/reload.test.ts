@@ -93,13 +93,13 @@ describe('a reload', () => {
     await page.getByText('choose “Add money” in Fernweh Books again').waitFor()
   })
 
-  test('of the frame alone shows the wallet again, and after a log-out the sign-in', async () => {
+  test('of the frame alone shows the wallet again, and after signing out the sign-in', async () => {
     const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
     await waitForBalance(frame, '$0.00')
     await reload(frame)
     await waitForBalance(frame, '$0.00')
     await frame.click('button.avatar')
-    await frame.click('text=Log out')
+    await frame.click('text="Sign out"')
     await untilSeen(frame, '#field-password')
     await reload(frame)
     await untilSeen(frame, '#field-password')
@@ -175,7 +175,7 @@ describe('views are entries of the history', () => {
     expect(page.url()).toBe(`${rig.strangerShop}/`)
   })
 
-  test('a renewed session is in every entry that the user returns to, and after a log-out none has one', async () => {
+  test('a renewed session is in every entry that the user returns to, and after signing out none has one', async () => {
     const customer = await rig.newTenant()
     await signInOnDevice(rig, page, customer)
     const frame = await openPlainPage({ session: await customer.newSession(rig.shop) })
@@ -192,7 +192,7 @@ describe('views are entries of the history', () => {
     await isKept(newer)
     await traverse(1)
     await heading(frame, 'Account')
-    await frame.click('text=Log out')
+    await frame.click('text="Sign out"')
     await untilSeen(frame, '#field-password')
     await traverse(-1)
     await isKept(null)

@@ -187,7 +187,7 @@ describe('leaving', () => {
   test('logging out ends the session and notifies the shop, which is also the way to another account', async () => {
     const { page, frame } = await openShop(rig, await rig.newTenant())
     await frame.click('button.avatar')
-    await frame.click('text=Log out')
+    await frame.click('text="Sign out"')
     expect(await waitForMessage(page, 'SERVICE_LOGOUT_REQUEST')).toEqual({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
     await untilSeen(frame, '#field-password')
     await rig.closePage(page)
@@ -211,7 +211,7 @@ describe('leaving', () => {
     await rig.closePage(page)
   })
 
-  test('disconnecting the app that shows the wallet is a log-out', async () => {
+  test('disconnecting the app that shows the wallet signs out', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
     await frame.click('button.avatar')

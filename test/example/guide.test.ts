@@ -152,7 +152,7 @@ const success = async () =>
 async function logOut(): Promise<void> {
   const unlinked = page.waitForResponse((response) => response.url().endsWith('/wallet/unlink'))
   await enter(wallet(), 'Account')
-  await enter(wallet(), 'Log out')
+  await enter(wallet(), 'Sign out')
   await unlinked
   await wallet().getByRole('button', { name: 'Create account' }).waitFor()
 }

@@ -31,7 +31,7 @@ test('logging out removes the link, and the next sign-in creates another', async
   await visit.signUp()
   const first = await storedId()
   await press(wallet, 'Account')
-  await press(wallet, 'Log out')
+  await press(wallet, 'Sign out')
   await wallet.getByRole('button', { name: 'Create account' }).waitFor()
   await eventually(async () => (await visit.received('SERVICE_LOGOUT_REQUEST')).length, 1)
   const [asked] = await visit.received('SERVICE_LOGOUT_REQUEST')

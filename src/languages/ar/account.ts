@@ -11,7 +11,6 @@ export const words: Words['account'] = {
   disconnectText: 'لن يتمكن {app} بعد ذلك من الاطلاع على محفظتك أو استخدامها. تبقى أموالك لك.',
   disconnected: 'أُلغي ربط {app}.',
   cancel: 'إلغاء',
-  logOut: 'تسجيل الخروج',
 
   name: 'الاسم',
   language: 'اللغة',

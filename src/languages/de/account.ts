@@ -12,7 +12,6 @@ export const words: Words['account'] = {
   disconnectText: '{app} kann Ihre Wallet dann nicht mehr sehen oder nutzen. Ihr Geld bleibt Ihnen.',
   disconnected: '{app} ist getrennt.',
   cancel: 'Abbrechen',
-  logOut: 'Abmelden',
 
   name: 'Vor- und Nachname',
   language: 'Sprache',

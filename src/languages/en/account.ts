@@ -10,7 +10,6 @@ export const words = {
   disconnectText: '{app} will no longer see or use your wallet. Your money stays yours.',
   disconnected: '{app} is disconnected.',
   cancel: 'Cancel',
-  logOut: 'Log out',
 
   name: 'Name',
   language: 'Language',
@@ -33,7 +32,7 @@ export const words = {
   passwordText: 'You will be signed out everywhere else.',
   passwordWrong: 'This password is wrong.',
   passwordChanged: 'Your password has been changed, and you are signed out everywhere else.',
-  passwordForgotten: 'If you do not know your password, log out and choose “Forgot your password?”.',
+  passwordForgotten: 'If you do not know your password, sign out and choose “Forgot your password?”.',
   signedIn: 'Where I am signed in',
   signedInText: 'Apps that can open your wallet, and the browsers that used it there in the last 24 hours.',
   since: 'Signed in {date}',
@@ -106,5 +105,5 @@ export const words = {
   keptFrozen: 'Your wallet is on hold.',
   keptTopup: 'A top-up is in progress. Try again when it has arrived.',
   keptDispute: 'A card payment is disputed. Try again when the dispute is decided.',
-  logOutText: 'To use another account, log out and sign in with it.',
+  logOutText: 'To use another account, sign out and sign in with it.',
 }

@@ -12,7 +12,6 @@ export const words: Words['account'] = {
   disconnectText: '{app} ya no podrá ver ni usar tu monedero. Tu dinero sigue siendo tuyo.',
   disconnected: '{app} se ha desconectado.',
   cancel: 'Cancelar',
-  logOut: 'Cerrar sesión',
 
   name: 'Nombre',
   language: 'Idioma',

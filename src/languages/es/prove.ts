@@ -13,7 +13,7 @@ export const words: Words['prove'] = {
   continue: topup.continue,
   passwordWrong: account.passwordWrong,
   cancel: account.cancel,
-  logOut: account.logOut,
+  signOut: account.signOut,
   logOutText: account.logOutText,
   disconnect: account.disconnect,
   disconnectApp: account.disconnectApp,

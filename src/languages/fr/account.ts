@@ -12,7 +12,6 @@ export const words: Words['account'] = {
   disconnectText: '{app} ne pourra plus voir ni utiliser votre portefeuille. Votre argent reste à vous.',
   disconnected: '{app} est dissociée.',
   cancel: 'Annuler',
-  logOut: 'Se déconnecter',
 
   name: 'Nom',
   language: 'Langue',

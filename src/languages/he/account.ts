@@ -11,7 +11,6 @@ export const words: Words['account'] = {
   disconnectText: '{app} לא תוכל עוד לראות את הארנק שלך או להשתמש בו. הכסף שלך נשאר שלך.',
   disconnected: '{app} נותקה.',
   cancel: 'ביטול',
-  logOut: 'התנתקות',
 
   name: 'שם',
   language: 'שפה',

@@ -11,7 +11,6 @@ export const words: Words['account'] = {
   disconnectText: '{app} はウォレットを確認も利用もできなくなります。お金はそのまま残ります。',
   disconnected: '{app} の接続を解除しました。',
   cancel: 'キャンセル',
-  logOut: 'ログアウト',
 
   name: '名前',
   language: '言語',

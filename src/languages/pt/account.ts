@@ -12,7 +12,6 @@ export const words: Words['account'] = {
   disconnectText: '{app} não poderá mais ver nem usar sua carteira. Seu dinheiro continua sendo seu.',
   disconnected: '{app} foi desconectado.',
   cancel: 'Cancelar',
-  logOut: 'Sair',
 
   name: 'Nome',
   language: 'Idioma',

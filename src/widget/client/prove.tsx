@@ -129,7 +129,7 @@ function Exits({ token, onLeave }: Pick<ProveProps, 'token' | 'onLeave'>) {
     <div class="account-exits">
       <button type="button" class="button quiet" onClick={onLeave}>
         <Icon name="door" />
-        {say('logOut')}
+        {say('signOut')}
       </button>
       <p class="muted">{say('logOutText')}</p>
       <button type="button" class="button quiet" ref={askButton} onClick={() => setAsking(true)}>

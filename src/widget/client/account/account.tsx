@@ -141,7 +141,7 @@ export function View(props: AccountProps) {
       <div class="account-exits">
         <button type="button" class="button quiet" onClick={props.onLeave}>
           <Icon name="door" />
-          {say('logOut')}
+          {say('signOut')}
         </button>
         <p class="muted">{say('logOutText')}</p>
       </div>
