@@ -42,9 +42,12 @@ export function newWindows(
       context.clearCookies(),
       context.clearPermissions(),
     ])
-    // Storage belongs to the origin that is open; an error page has none.
-    await page.evaluate(() => sessionStorage.clear()).catch(() => {})
+    // Storage belongs to the origins that are open; an error page has none.
+    await Promise.all(page.frames().map((frame) => frame.evaluate(() => sessionStorage.clear()).catch(() => {})))
     await page.goto('about:blank')
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('Page.resetNavigationHistory')
+    await devtools.detach()
     const { viewport } = plain
     await Promise.all([
       page.emulateMedia({ colorScheme: null, reducedMotion: null }),

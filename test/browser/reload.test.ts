@@ -129,6 +129,72 @@ describe('a reload', () => {
   })
 })
 
+describe('a reload of the page around the frame', () => {
+  test('shows the same view; Back and the button in the frame close it and stay in the shop; another page begins with the wallet', async () => {
+    const customer = await rig.newTenant()
+    await signInOnDevice(rig, page, customer)
+    const query = { session: await customer.newSession(rig.shop) }
+    const frame = await openPlainPage(query)
+    await isHome(frame)
+    await frame.click('button.avatar')
+    await frame.click('[data-part=language]')
+    await heading(frame, 'Language')
+    await page.reload()
+    await heading(await frameIn(page), 'Language')
+    await traverse(-1)
+    await heading(await frameIn(page), 'Account')
+    await traverse(1)
+    await heading(await frameIn(page), 'Language')
+    await page.reload()
+    const reloaded = await frameIn(page)
+    await heading(reloaded, 'Language')
+    await reloaded.click('.account-head .round')
+    await heading(reloaded, 'Account')
+    await reloaded.click('.account-head .round')
+    await isHome(reloaded)
+    await reloaded.click('button.avatar')
+    await heading(reloaded, 'Account')
+    await isHome(await openPlainPage({ ...query, lang: 'en' }))
+  })
+
+  test('keeps the step that waits for a mailed code', async () => {
+    const frame = await openPlainPage({ clientId: tenant.clientId })
+    await frame.click('.forgot .link-button')
+    await frame.fill('#field-email', 'ada@example.com')
+    await frame.click('form > .button')
+    await untilSeen(frame, '#field-code')
+    await page.reload()
+    await untilSeen(await frameIn(page), '#field-code')
+  })
+
+  test('does not say that money is missing which came since', async () => {
+    const customer = await rig.newTenant()
+    const need = { amount: '14.98', reason: 'Order 1042' }
+    const frame = await openPlainPage({ session: await customer.newSession(rig.shop), ...need })
+    await frame.waitForSelector('text=You need $14.98 more for Order 1042')
+    await customer.client.credit(customer.user.serviceUserId, 10)
+    await frame.waitForSelector('text=You need $4.98 more for Order 1042')
+    await page.reload()
+    await (await frameIn(page)).waitForSelector('text=You need $4.98 more for Order 1042')
+  })
+
+  test('works without storage, and begins with the wallet', async () => {
+    const customer = await rig.newTenant()
+    await signInOnDevice(rig, page, customer)
+    // As a browser that blocks the storage of frames of other sites.
+    await page.addInitScript(() =>
+      Object.defineProperty(window, 'sessionStorage', { get: () => structuredClone(window) }),
+    )
+    const frame = await openPlainPage({ session: await customer.newSession(rig.shop) })
+    await isHome(frame)
+    await frame.click('button.avatar')
+    await heading(frame, 'Account')
+    await page.reload()
+    await isHome(await frameIn(page))
+    await page.context().close()
+  })
+})
+
 describe('views are entries of the history', () => {
   test('Back closes one after the other, Forward opens them again, a reload stays, and then Back leaves the shop', async () => {
     const customer = await rig.newTenant()

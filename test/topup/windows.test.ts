@@ -7,7 +7,7 @@ import type { Frame, Page } from '@playwright/test'
 import { expectBalancedBooks } from '../books.ts'
 import { embed, waitForMessage, messagesReceived, startRig, type Rig } from '../browser/rig.ts'
 import { renew, waitForBalance, walletUrl } from '../browser/shop.ts'
-import { launchStrictChromium } from '../chromium.ts'
+import { launchStrictChromium, leaveBy } from '../chromium.ts'
 import { frameIn } from '../until.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
 
@@ -99,6 +99,78 @@ const openedBy = async (act: () => Promise<unknown>): Promise<Page> => {
   return await opening
 }
 
+async function closeBy(popup: Page): Promise<void> {
+  const closed = popup.waitForEvent('close')
+  // The click closes its own page, and Playwright may report that as a failed click; only the closing counts.
+  await popup
+    .getByRole('button', { name: 'Back to Fernweh Books' })
+    .click()
+    .catch(() => {})
+  await closed
+}
+
+const linkIn = (where: Page) => where.getByRole('link', { name: 'Back to Fernweh Books' })
+const topupUrl = async () => `${rig.base}/widget/topup?session=${await tenant.newSession()}&lang=en`
+
+describe('a window that may not close itself has a link to the app', () => {
+  /** In a tenant with a second origin, because the page that led here counts. */
+  beforeEach(async () => {
+    tenant = await rig.newTenant({ allowedIframeParents: [rig.strangerShop, rig.shop] })
+  })
+
+  test('if the app’s page led to the top-up in the same window', async () => {
+    await leaveBy(page, (url) => void (location.href = url), await topupUrl())
+    await pay(page)
+    await page.reload()
+    await linkIn(page).click()
+    await page.waitForURL(`${rig.shop}/`)
+  })
+
+  test('if a link without an opener led to it', async () => {
+    await page.evaluate(
+      (url) => {
+        const link = Object.assign(document.createElement('a'), {
+          href: url,
+          target: '_blank',
+          textContent: 'Add money',
+        })
+        document.getElementById('slot')!.append(link)
+      },
+      await topupUrl(),
+    )
+    const other = await openedBy(() => page.click('text=Add money'))
+    expect(await other.evaluate(() => window.opener as unknown)).toBeNull()
+    await pay(other)
+    await linkIn(other).click()
+    await other.waitForURL(`${rig.shop}/`)
+  })
+
+  test('if the window that opened it is closed', async () => {
+    const opener = await page.context().newPage()
+    await opener.goto(rig.shop)
+    await opener.evaluate(
+      (url) => {
+        const act = () => void window.open(url)
+        document.getElementById('slot')!.append(Object.assign(document.createElement('button'), { onclick: act }))
+      },
+      await topupUrl(),
+    )
+    const other = await openedBy(() => opener.locator('#slot button').dispatchEvent('click'))
+    await other.getByRole('button', { name: 'Continue' }).waitFor()
+    await opener.close()
+    await pay(other)
+    await linkIn(other).click()
+    await other.waitForURL(`${rig.shop}/`)
+  })
+
+  test('if nothing led to it, to the first origin of the app', async () => {
+    await page.goto(await topupUrl())
+    await pay(page)
+    await linkIn(page).click()
+    await page.waitForURL(`${rig.strangerShop}/`)
+  })
+})
+
 describe('one window', () => {
   test('this browser blocks a window that opens without a click', async () => {
     await page.goto(`${rig.shop}/?open=${encodeURIComponent(rig.shop)}`)
@@ -121,13 +193,7 @@ describe('one window', () => {
     expect((await messagesReceived(page)).filter(({ type }) => type === 'SERVICE_OPEN_TOPUP')).toEqual([
       { type: 'SERVICE_OPEN_TOPUP', version: 1, url: expect.stringMatching(/\/widget\/topup\?session=ws_/) },
     ])
-    const closed = popup.waitForEvent('close')
-    // The click closes its own page, and Playwright may report that as a failed click; only the closing counts.
-    await popup
-      .getByRole('button', { name: 'Back to Fernweh Books' })
-      .click()
-      .catch(() => {})
-    await closed
+    await closeBy(popup)
   })
 
   test('nothing is posted to an origin that is not there, which Chromium would log in the console of a page of the same site', async () => {
@@ -156,6 +222,7 @@ describe('one window', () => {
     await waitForBalance(frame, '$25.00')
     await offerIn(frame).waitFor({ state: 'detached' })
     expect(windows()).toBe(1)
+    await closeBy(popup)
   })
 
   test('the offer of a link is withdrawn when the window reports itself, however late it opens', async () => {

@@ -2,6 +2,8 @@
  * Keeps the step that waits for a mailed code in the browser's history entry, beside the session. After a reload the code in the
  * mail still works: it belongs to the handle that this browser holds.
  */
+import { writeEntry } from './history-entry.ts'
+
 export type CodeStep = {
   readonly step: 'confirm' | 'reset'
   readonly email: string
@@ -13,7 +15,7 @@ const keptMs = 15 * 60_000
 
 export function storeCodeStep(code: CodeStep | null): void {
   const { code: _, ...rest } = (history.state ?? {}) as Record<string, unknown>
-  history.replaceState(code ? { ...rest, code: { ...code, storedAt: Date.now() } } : rest, '')
+  writeEntry('replaceState', code ? { ...rest, code: { ...code, storedAt: Date.now() } } : rest)
 }
 
 export function storedCodeStep(): CodeStep | null {

@@ -3,6 +3,7 @@
  * content. It counts only for the user who opened it.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { writeEntry } from './history-entry.ts'
 
 export type Place =
   | { readonly view: 'account'; readonly part?: string }
@@ -106,9 +107,6 @@ function stepsToHome(place: Place | null): number {
   return place === null ? 0 : 1 + stepsToHome(parentOf(place))
 }
 
-/** Safari throws after a hundred changes in half a minute. The view then opens without an entry. */
 function write(method: 'pushState' | 'replaceState', at: Kept): void {
-  try {
-    history[method]({ ...(history.state as object | null), at }, '')
-  } catch {}
+  writeEntry(method, { ...(history.state as object | null), at })
 }

@@ -4,6 +4,7 @@
  */
 import { isSessionToken } from '../../../sdk/contract/messages.ts'
 import type { PageData } from '../page-data.ts'
+import { writeEntry } from './history-entry.ts'
 
 export type FirstSession = {
   readonly token: string | null
@@ -26,15 +27,12 @@ export function takeSession({ clientId, kind }: PageData): FirstSession {
   url.searchParams.set('clientId', clientId)
   // A revoked token is not stored: the page shows the sign-in form, also after a reload.
   const token = given ? (kind === 'signed-out' ? null : given) : kept
-  history.replaceState(stateWith(token), '', url)
+  writeEntry('replaceState', stateWith(token), url)
   return { token, isFromHistory: !given && kept !== null }
 }
 
-/** Safari throws after a hundred changes in half a minute: the page then works on, and a reload asks for a session. */
 export function storeSession(token: string | null): void {
-  try {
-    if (storedToken() !== token) history.replaceState(stateWith(token), '')
-  } catch {}
+  if (storedToken() !== token) writeEntry('replaceState', stateWith(token))
 }
 
 /** The entry may also hold a payment; without a session, a sign-in that waits for its code; with one, the view that is open. */

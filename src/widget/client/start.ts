@@ -1,6 +1,7 @@
 /** Starts the script of either page. */
 import { hydrate, render, type VNode } from 'preact'
 import type { PageData } from '../page-data.ts'
+import { copyEntry, restoreEntry } from './history-entry.ts'
 import { takeSession, type FirstSession } from './session-in-history.ts'
 import { isFramed, openParent, type Parent } from './parent.ts'
 import { reportHeight } from './resize.ts'
@@ -24,6 +25,8 @@ export function start(view: (page: PageData, here: Surroundings) => VNode): void
   for (const type of ['pointerdown', 'keydown'])
     addEventListener(type, () => (document.body.dataset['used'] = ''), { once: true, capture: true })
   reportHeight(root, (height) => parent.post({ type: 'SERVICE_RESIZE', version: 1, height }))
+  restoreEntry()
+  addEventListener('popstate', copyEntry)
   const first = takeSession(page)
   if (first.isFromHistory && page.kind === 'signed-out') {
     // The server rendered the signed-out page, because the address has no session; the history has one.

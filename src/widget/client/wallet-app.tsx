@@ -8,6 +8,7 @@ import { formatMoney } from './format.ts'
 import { PageContext, pageFor, usePage } from './page-context.tsx'
 import { Glance } from './glance.tsx'
 import { Hero } from './hero.tsx'
+import { balanceAtNeed } from './history-entry.ts'
 import { LoadView, usePreload } from './load-view.tsx'
 import type { Parent } from './parent.ts'
 import { initialOf, Legal, Notice, Panel, Support, TopBar, useIsMounted } from './parts.tsx'
@@ -132,7 +133,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   const { wallet } = state
   const session = visit.session()
   const token = session.token()
-  const need = useNeed(wallet.balance)
+  const need = useNeed(wallet)
   const offer = useTopupOffer(parent, token, need, `${visit.topupWindows} ${wallet.balance}`)
   const places = usePlaces(wallet.linkKey, () => proofs.decline())
   const { place } = places
@@ -287,12 +288,13 @@ function Home({ state, need, offer, token, onOpen }: HomeProps) {
 }
 
 /** What is still missing of the amount that the app requested; undefined once it has been added. */
-function useNeed(balance: number): Need | undefined {
+function useNeed(wallet: { readonly balance: number; readonly linkKey: string }): Need | undefined {
   const { topup } = usePage()
-  const first = useRef(balance)
+  const { balance } = wallet
+  const [first] = useState(() => (topup.need === null ? balance : balanceAtNeed(topup, wallet)))
   if (topup.need === null) return undefined
   const minor = 10 ** topup.decimals
-  const amount = (Math.round(topup.need * minor) - Math.round((balance - first.current) * minor)) / minor
+  const amount = (Math.round(topup.need * minor) - Math.round((balance - first) * minor)) / minor
   return amount > 0 ? { amount, reason: topup.reason } : undefined
 }
 

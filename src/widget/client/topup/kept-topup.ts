@@ -2,6 +2,8 @@
  * The payment and the need of the top-up page in the browser's history entry, beside the session: a reload and Back find them there,
  * and no address carries them.
  */
+import { writeEntry } from '../history-entry.ts'
+
 export type KeptPayment = {
   readonly paymentIntentId: string
   readonly amount: number
@@ -19,11 +21,11 @@ const kept = () => (history.state ?? {}) as Kept
 /** A new entry for a new step, so that Back returns to the step before. */
 export function pushStep(): void {
   const { payment: _, ...rest } = kept()
-  history.pushState(rest, '')
+  writeEntry('pushState', rest)
 }
 
 export function keepPayment(payment: KeptPayment): void {
-  history.replaceState({ ...kept(), payment }, '')
+  writeEntry('replaceState', { ...kept(), payment })
 }
 
 export function keptPayment(): KeptPayment | undefined {
@@ -33,7 +35,7 @@ export function keptPayment(): KeptPayment | undefined {
 }
 
 export function keepNeed(need: KeptNeed): void {
-  history.replaceState({ ...kept(), need }, '')
+  writeEntry('replaceState', { ...kept(), need })
 }
 
 export function keptNeed(): KeptNeed | undefined {
@@ -45,7 +47,7 @@ export function keptNeed(): KeptNeed | undefined {
 /** Another user's page begins without the first one's payment and need. */
 export function dropKept(): void {
   const { payment: _, need: __, ...rest } = kept()
-  history.replaceState(rest, '')
+  writeEntry('replaceState', rest)
 }
 
 /** What is still missing of a need: less what came since, and less what the bank is still processing. Null if nothing is. */

@@ -6,7 +6,7 @@ import { isFramed } from '../parent.ts'
 import { Panel } from '../parts.tsx'
 import { causeOf, outcomes, repaymentOf } from './topup-outcomes.ts'
 import type { TopupPayment } from './use-topup-payment.ts'
-import { walletUrl } from './window.ts'
+import { appUrl, walletUrl } from './window.ts'
 
 type Props = {
   payment: TopupPayment
@@ -54,19 +54,25 @@ export function TopupOutcome({ payment, token, onStartAgain }: Props) {
   )
 }
 
-/** A top-up window closes itself, and the app's page is behind it; a frame has a link back to the wallet. */
+/**
+ * A frame has a link back to the wallet. A window that the app's page or the wallet opened closes itself, and that page is behind it.
+ * Any other window may not close itself: it has a link to the app.
+ */
 function Leave({ token, isFirst }: { token: () => string | null; isFirst: boolean }) {
   const page = usePage<'pay'>()
   const style = isFirst ? 'button' : 'button quiet'
-  if (isFramed())
+  if (!isFramed() && window.opener !== null)
     return (
-      <a class={style} href={walletUrl(page, token())}>
-        {page.say('backToWallet')}
+      <button type="button" class={style} onClick={() => window.close()}>
+        {page.say('backToApp')}
+      </button>
+    )
+  const href = isFramed() ? walletUrl(page, token()) : appUrl(page)
+  return (
+    href && (
+      <a class={style} href={href}>
+        {page.say(isFramed() ? 'backToWallet' : 'backToApp')}
       </a>
     )
-  return (
-    <button type="button" class={style} onClick={() => window.close()}>
-      {page.say('backToApp')}
-    </button>
   )
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConfirmTopupResponse } from '../../../../sdk/contract.ts'
 import { call, type OpenTopup, type WidgetWallet } from '../call.ts'
+import { balanceAtNeed } from '../history-entry.ts'
 import { usePage } from '../page-context.tsx'
 import type { Visit } from '../use-wallet-session.ts'
 import type { TopupOrder } from './pay.tsx'
@@ -73,7 +74,7 @@ export function useNeed(wallet: WidgetWallet | undefined, person: number) {
   // Read once: a later entry of the history may have another state.
   const [kept] = useState(() => (isInBrowser && person === 0 ? keptNeed() : undefined))
   const first = useRef<number>(undefined)
-  if (wallet) first.current ??= wallet.balance
+  if (wallet) first.current ??= topup.need === null ? wallet.balance : balanceAtNeed(topup, wallet)
   const asked =
     topup.need === null
       ? kept

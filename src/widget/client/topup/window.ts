@@ -4,6 +4,7 @@
  * that the window was opened with.
  */
 import type { PageData } from '../../page-data.ts'
+import { writeEntry } from '../history-entry.ts'
 import { listenForSessions, targetsAmong, type Parent } from '../parent.ts'
 
 export type Need = { readonly amount: number; readonly reason: string | null }
@@ -17,6 +18,22 @@ export function topupUrl(page: PageData, session: string | null, need?: Need): s
 
 export function walletUrl(page: PageData, session: string | null): string {
   return pageUrl('/widget/wallet', page, session)
+}
+
+/** Keeps the app's page that led here in the history entry: after a reload the Referer is this page itself. */
+export function keepAppUrl({ parents }: PageData): void {
+  const { referrer } = document
+  if (isAmong(parents, referrer)) writeEntry('replaceState', { ...(history.state as object | null), app: referrer })
+}
+
+/** The app's page that led here, or else the first of the app's origins. */
+export function appUrl({ parents }: PageData): string | undefined {
+  const { app } = (history.state ?? {}) as { app?: unknown }
+  return isAmong(parents, app) ? app : parents[0]
+}
+
+function isAmong(origins: readonly string[], url: unknown): url is string {
+  return typeof url === 'string' && URL.canParse(url) && origins.includes(new URL(url).origin)
 }
 
 function pageUrl(path: string, { lang, theme, clientId }: PageData, session: string | null): string {
