@@ -1,5 +1,5 @@
 /**
- * The plans of the frequent statements, on a database of 20,000 users that was never analysed, as one is just after a
+ * The plans of the frequent statements, on a database of 100,000 users that was never analysed, as one is just after a
  * restore. Each statement is recorded as the service sends it and explained on the same connection, so with that
  * connection's settings.
  */
@@ -48,8 +48,8 @@ beforeAll(async () => {
   credentials = await newApp(opened.service)
   operator = await newOperator(opened)
   for (const table of Object.keys(indexesOf)) await pool.query(`alter table ${table} set (autovacuum_enabled = false)`)
-  for (let slice = 0; slice < 4; slice++) {
-    const users = Array.from({ length: 5_000 }, () => {
+  for (let slice = 0; slice < 10; slice++) {
+    const users = Array.from({ length: 10_000 }, () => {
       const userId = newId()
       const referenceKey = userId.replaceAll('-', '')
       const email = `${userId}@example.com`
@@ -240,6 +240,13 @@ const paths: Path[] = [
     },
   ],
   ['a search for an amount on a day', 1, () => search('100 today')],
+  ['a search for an amount without a day that many entries have', 1, () => search('100')],
+  ['a search for an amount without a day that no entry has', 5, () => search('77.77')],
+  ['a search for the middle of an email that many users have', 1, () => search('xample.co')],
+  ['a search for the middle of an email that no user has', 1, () => search('@nowhere')],
+  ['a search for a correction, a payout, an operator, an invitation or a note by id', 3, () => search(newId())],
+  ['a search for a payout’s reference', 3, () => search('SEPA 4711')],
+  ['a search for a secret’s fingerprint and for a request id', 3, () => search('a2f9').then(() => search('req_0'))],
   [
     'the page of a wallet',
     5,

@@ -3,9 +3,11 @@ import { Client } from 'pg'
 
 export type RecordedQuery = { readonly client: Client; readonly text: string; readonly values: readonly unknown[] }
 
-/** The statements that all connections of this process send during the work, each text once. */
+/** The statements that all connections of this process send during the work, each text once; settings once for each connection. */
 export async function recordQueries(work: () => Promise<void>): Promise<RecordedQuery[]> {
   const recorded = new Map<string, RecordedQuery>()
+  const clients: Client[] = []
+  const numberOf = (client: Client) => (clients.includes(client) ? clients.indexOf(client) : clients.push(client) - 1)
   // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
   const query = Client.prototype.query as (this: Client, ...sent: unknown[]) => unknown
   Client.prototype.query = function (this: Client, ...sent: unknown[]) {
@@ -13,7 +15,11 @@ export async function recordQueries(work: () => Promise<void>): Promise<Recorded
     const text = typeof first === 'string' ? first : first.text
     const given = typeof first === 'string' ? values : (first.values ?? values)
     if (text && /^\s*(with|select|insert|update|delete)\b/i.test(text))
-      recorded.set(text, { client: this, text, values: Array.isArray(given) ? given : [] })
+      recorded.set(text.includes('set_config(') ? `${numberOf(this)} ${text}` : text, {
+        client: this,
+        text,
+        values: Array.isArray(given) ? given : [],
+      })
     return query.apply(this, sent)
   } as typeof Client.prototype.query
   try {

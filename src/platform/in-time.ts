@@ -3,6 +3,10 @@ class TimedOut extends Error {
   override name = 'TimedOut'
 }
 
+export function isTimedOut(error: unknown): boolean {
+  return error instanceof TimedOut
+}
+
 /** Rejects once the time is up. The work itself goes on: it must be safe beside its next run. */
 export async function inTime<T>(work: Promise<T>, limitMs: number): Promise<T> {
   const late = Promise.withResolvers<never>()

@@ -59,6 +59,16 @@ export async function listOperators(db: Queryable): Promise<Operator[]> {
   return (await db.query<Operator>(`${selectSql} order by created_at, id`)).rows
 }
 
+/** By the complete id, or any part of the name or the email. `position` has no wildcards. */
+export async function searchOperators(db: Queryable, text: string, limit: number): Promise<Operator[]> {
+  const { rows } = await db.query<Operator>(
+    `${selectSql} where id::text = lower($1) or position(lower($1) in email) > 0 or position(lower($1) in lower(name)) > 0
+     order by created_at, id limit $2`,
+    [text, limit],
+  )
+  return rows
+}
+
 /** Locks all operators, so that two admins cannot demote each other at once and leave no admin. */
 export async function lockOperators(tx: Transaction): Promise<Operator[]> {
   return (await tx.query<Operator>(`${selectSql} order by id for update`)).rows

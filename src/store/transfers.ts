@@ -1,4 +1,5 @@
 /** A wallet's ledger for reading: pages, filters, and spans of time. */
+import { scanInSteps } from './connection/scan.ts'
 import type { KeyRange } from '../ledger/receipt-code.ts'
 import { sqlState, transact, type Database, type Queryable } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
@@ -253,7 +254,7 @@ export type AmountSearch = {
 
 /**
  * Entries of these amounts, of all wallets, in a span of time; unordered, so that the scan ends at the limit. Undefined
- * when it takes longer than a second. The BRIN index has the time range of each 64 pages, which looks useless to the
+ * when it takes longer than a second. The BRIN index has the time range of each 64 pages, which states useless to the
  * planner on a table never analysed: sequential scans are switched off, and the time is limited. After an import, which
  * goes wallet by wallet, old entries of any day are spread over the whole table, and a second may be too short.
  */
@@ -276,4 +277,45 @@ export async function findTransfersOfAmount(
     if (sqlState(error) === '57014') return undefined
     throw error
   }
+}
+
+/** Each step reads further back; the last one reads the rest. */
+const spansMs = [1, 24, 7 * 24, 31 * 24, 366 * 24, Infinity].map((hours) => hours * 3_600_000)
+
+export type AmountScan = {
+  /** Newest first. */
+  readonly entries: readonly Transfer[]
+  /** Everything since then was searched; null when that is everything. */
+  readonly from: Date | null
+}
+
+/** The newest entries of these amounts, of all wallets. Reads back in time by the BRIN index, until the time is up. */
+export async function scanTransfersOfAmount(
+  db: Database,
+  {
+    amountsMinor,
+    now,
+    limit,
+    budgetMs,
+  }: { amountsMinor: readonly bigint[]; now: Date; limit: number; budgetMs: number },
+): Promise<AmountScan> {
+  const entries: Transfer[] = []
+  const spans = [...spansMs]
+  // The database's clock may be ahead of this one.
+  let [until, isWhole] = [new Date(now.getTime() + 86_400_000), false]
+  await scanInSteps(db, budgetMs, async (tx) => {
+    const spanMs = spans.shift()!
+    const from = new Date(spanMs === Infinity ? 0 : now.getTime() - spanMs)
+    const { rows } = await tx.query<Transfer>(
+      `select ${transferColumns} from transfers t
+       where t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[])
+       order by t.created_at desc, t.wallet_id, t.sequence desc limit $4`,
+      [from, until, amountsMinor, limit - entries.length],
+    )
+    entries.push(...rows)
+    until = from
+    isWhole = spanMs === Infinity
+    return isWhole || entries.length >= limit
+  })
+  return { entries, from: isWhole ? null : until }
 }

@@ -71,6 +71,17 @@ export async function findSettlement(db: Queryable, id: string): Promise<Settlem
   return maybe(rows)
 }
 
+/** Payouts whose reference begins with the text, in any case. */
+export async function searchSettlements(db: Queryable, text: string, limit: number): Promise<Settlement[]> {
+  const { rows } = await db.query<Settlement>(
+    `select ${columns} from settlements
+     where lower(reference) collate "C" >= lower($1) and lower(reference) collate "C" < lower($1) || U&'\\+10FFFF'
+     order by lower(reference) collate "C", id limit $2`,
+    [text, limit],
+  )
+  return rows
+}
+
 /** The newest settlement that is not reversed: everything up to its last day is paid out. */
 export async function findLastSettlement(db: Queryable, clientId: string): Promise<Settlement | undefined> {
   const { rows } = await db.query<Settlement>(

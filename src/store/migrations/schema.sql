@@ -604,6 +604,7 @@ CREATE INDEX settlements_amount ON settlements USING btree (abs(amount), id);
 CREATE INDEX settlements_app ON settlements USING btree (client_id, made_at, id);
 CREATE INDEX settlements_made_at ON settlements USING btree (made_at, id);
 CREATE INDEX settlements_reference ON settlements USING btree (reference);
+CREATE INDEX settlements_reference_search ON settlements USING btree (lower(reference) COLLATE "C", id);
 CREATE TRIGGER settlements_append_only BEFORE DELETE OR UPDATE ON settlements FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER settlements_never_emptied BEFORE TRUNCATE ON settlements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 

@@ -86,6 +86,17 @@ export async function findInviteById(db: Queryable, id: string): Promise<Invite 
   return maybe(rows)
 }
 
+/** Valid ones, by the complete id, or any part of the email that the link is for. */
+export async function searchInvites(db: Queryable, text: string, limit: number): Promise<Invite[]> {
+  const { rows } = await db.query<Invite>(
+    `select ${inviteColumns} from operator_invites i
+     where ${isGood} and (i.id::text = lower($1) or position(lower($1) in lower(i.email)) > 0)
+     order by i.created_at desc, i.id limit $2`,
+    [text, limit],
+  )
+  return rows
+}
+
 export type ListedInvite = Invite & {
   /** The email of the operator it is for, and of the operator who created it; null for none. */
   readonly operatorEmail: string | null

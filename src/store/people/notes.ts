@@ -1,6 +1,7 @@
 /** Notes of operators about users. Never changed; deleted with the account they are about. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import type { Listing } from '../connection/listing.ts'
+import { maybe } from '../connection/rows.ts'
 
 export type OperatorNote = {
   readonly id: string
@@ -47,6 +48,11 @@ export async function isNote(tx: Transaction, note: { id: string; userId: string
     note.text,
   ])
   return rows.length === 1
+}
+
+export async function findNote(db: Queryable, id: string): Promise<ListedNote | undefined> {
+  const { rows } = await db.query<ListedNote>(`select ${columns}, user_id as "userId" from notes where id = $1`, [id])
+  return maybe(rows)
 }
 
 /** Newest first. */

@@ -1,5 +1,6 @@
 /** Searching people and their wallets, in pages. A page starts after the last row of the one before, never by an offset. */
-import type { Queryable } from '../connection/database.ts'
+import type { Database, Queryable } from '../connection/database.ts'
+import { scanInSteps } from '../connection/scan.ts'
 import type { FrozenFor } from '../wallets.ts'
 import { maybe, one } from '../connection/rows.ts'
 
@@ -147,6 +148,48 @@ export async function listPeople(db: Queryable, ids: readonly string[]): Promise
     [ids],
   )
   return rows
+}
+
+export type EmailScan = {
+  /** Newest first. */
+  readonly people: readonly Person[]
+  /** How many of the newest users were searched. */
+  readonly scanned: number
+  /** Whether these are all users. */
+  readonly isWhole: boolean
+}
+
+const slice = 10_000
+
+/** Walks the key from the newest user on. `position` has no wildcards. */
+const sliceSql = `
+with part as materialized (select u.id, u.email from users u where u.id < $1 order by u.id desc limit ${slice})
+select (select count(*)::int from part) as count, (select p.id from part p order by p.id limit 1) as last,
+  array(select p.id from part p where position(lower($2) in p.email) > 0 order by p.id desc limit $3) as ids`
+
+/** People whose email contains the text anywhere. No index finds them, so the newest users are searched until the time is up. */
+export async function scanEmails(
+  db: Database,
+  text: string,
+  { limit, budgetMs }: { limit: number; budgetMs: number },
+): Promise<EmailScan> {
+  const ids: string[] = []
+  let [scanned, last, isWhole] = [0, 'ffffffff-ffff-ffff-ffff-ffffffffffff', false]
+  await scanInSteps(db, budgetMs, async (tx) => {
+    const { rows } = await tx.query<{ count: number; last: string | null; ids: string[] }>(sliceSql, [
+      last,
+      text,
+      limit - ids.length,
+    ])
+    const part = one(rows)
+    ids.push(...part.ids)
+    scanned += part.count
+    last = part.last ?? last
+    isWhole = part.count < slice
+    return isWhole || ids.length >= limit
+  })
+  const found = new Map((await listPeople(db.pool, ids)).map((person) => [person.id, person]))
+  return { people: ids.flatMap((id) => found.get(id) ?? []), scanned, isWhole }
 }
 
 export type KeptLink = {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { parseAmountOnDay } from '../actions/find-anything.ts'
-import { parseCurrency } from '../ledger/money.ts'
-import { receiptCodeOf } from '../ledger/receipt-code.ts'
-import { newClient } from '../../test/client.ts'
-import { newOperator, type TestOperator } from '../../test/operator.ts'
-import { newApp, newUser, type Credentials } from '../../test/service.ts'
-import { beginDayThatStays } from '../../test/time.ts'
-import { openBench, type Bench, type Payer } from '../../test/topup/rig.ts'
+import { parseAmountOnDay } from '../../actions/search/search-text.ts'
+import { parseCurrency } from '../../ledger/money.ts'
+import { receiptCodeOf } from '../../ledger/receipt-code.ts'
+import { newClient } from '../../../test/client.ts'
+import { newOperator, type TestOperator } from '../../../test/operator.ts'
+import { newApp, newUser, type Credentials } from '../../../test/service.ts'
+import { beginDayThatStays } from '../../../test/time.ts'
+import { openBench, type Bench, type Payer } from '../../../test/topup/rig.ts'
 
 let bench: Bench
 let viewer: TestOperator
