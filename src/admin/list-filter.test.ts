@@ -90,6 +90,12 @@ test('days are days of the zone in which the page shows its times', async () => 
     'last hour of the long day',
     'first hour of the long day',
   ])
+  // In Auckland they change on 2026-04-05 at 14:00 UTC of the day before, between midnight there and midnight in UTC.
+  await insert('first hour of an autumn day', { at: '2026-04-04 11:00Z', minor: 1n })
+  await insert('the hour before', { at: '2026-04-04 10:59:59Z', minor: 1n })
+  expect(await reasons('from=2026-04-05&until=2026-04-05&zone=Pacific/Auckland')).toEqual([
+    'first hour of an autumn day',
+  ])
   expect(await reasons(`${october}&zone=Nowhere/Land`)).toEqual(await reasons(october))
 })
 
