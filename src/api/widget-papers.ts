@@ -92,7 +92,7 @@ function paperOf(asked: Asked, browserLang: string | undefined, before: number):
   if (kind === 'data') return { ...shown, kind }
   if (kind === 'selection') {
     const filter = selectionOf(asked)
-    return 'fields' in filter ? filter : { ...shown, kind, filter, before }
+    return 'fields' in filter ? filter : { ...shown, kind, filter, before, at: new Date().toISOString() }
   }
   if (kind === 'receipt')
     return sequence === undefined ? { fields: { sequence: 'is needed for a receipt' } } : { ...shown, kind, sequence }

@@ -127,7 +127,7 @@ async function showSelection(
   service: Service,
   language: Language,
   ordered: OrderedPaper,
-  { kind, filter: asked, before, timeZone }: Extract<Paper, { filter: object }>,
+  { kind, filter: asked, before, at, timeZone }: Extract<Paper, { filter: object }>,
 ): Promise<Response> {
   const { currency, about } = service.config
   const selection = await findSelection(service, ordered.userId, toFilter(asked, currency, before))
@@ -136,7 +136,7 @@ async function showSelection(
   if (kind === 'selection-file') return download('selected-entries.csv', selectionLines(service, shown))
   const nonce = newNonce()
   const fileUrl = (await orderFile(service, ordered))!
-  const body = <SelectionPage shown={shown} about={serviceData(about)} now={new Date()} fileUrl={fileUrl} />
+  const body = <SelectionPage shown={shown} about={serviceData(about)} at={new Date(at)} fileUrl={fileUrl} />
   const html = await paperHtml(language, language.paper.selection, body, nonce)
   return streamRows(service, html, selectionEntries(service, shown), nonce)
 }

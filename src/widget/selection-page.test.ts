@@ -214,7 +214,12 @@ describe('a selection', () => {
     await client.credit(late.serviceUserId, 5)
     const { body } = await order({ direction: 'in' }, late)
     await client.credit(late.serviceUserId, 7)
+    await opened.service.db.pool.query(
+      `update paper_links set paper = jsonb_set(paper::jsonb, '{at}', '"2024-03-05T10:11:12.000Z"') where user_id = $1`,
+      [late.userId],
+    )
     const html = await (await open(String(body['path']))).text()
+    expect(textOf(html)).toContain('As of Tuesday, March 5, 2024 at 10:11:12 AM UTC')
     expect(textOf(html)).toContain('Entries found 1 Money in $5.00')
     expect((await readFile(html)).lines.filter((line) => line.endsWith('USD'))).toHaveLength(1)
   })

@@ -25,12 +25,13 @@ export type SelectionShown = {
 type SelectionProps = {
   shown: SelectionShown
   about: ServiceData
-  now: Date
+  /** Of the order. */
+  at: Date
   /** The link works once. */
   fileUrl: string
 }
 
-export function SelectionPage({ shown, about, now, fileUrl }: SelectionProps) {
+export function SelectionPage({ shown, about, at, fileUrl }: SelectionProps) {
   const { language, timeZone, name, currency, selection } = shown
   const { code, paper: words } = language
   const { count } = selection
@@ -48,7 +49,7 @@ export function SelectionPage({ shown, about, now, fileUrl }: SelectionProps) {
           [words.matches, number.format(count)],
           [words.moneyIn, <b>{money(selection.inMinor)}</b>],
           [words.moneyOut, <b>{money(selection.outMinor)}</b>],
-          [words.asOf, exactTime(now, code, timeZone)],
+          [words.asOf, exactTime(at, code, timeZone)],
           [words.timeZone, timeZone],
         ]}
       />

@@ -20,8 +20,13 @@ export type Paper = {
   | { readonly kind: 'receipt'; readonly sequence: number }
   /** A page, or a file for a spreadsheet; the month, such as `2026-11`, is a month of the time zone. */
   | { readonly kind: 'statement' | 'statement-file'; readonly month: string }
-  /** The entries that a search found, with a sequence lower than `before`: the file has the entries of the page. */
-  | { readonly kind: 'selection' | 'selection-file'; readonly filter: AskedFilter; readonly before: number }
+  /** The entries that a search found, with a sequence lower than `before`, as of the order `at`: the file has the entries of the page. */
+  | {
+      readonly kind: 'selection' | 'selection-file'
+      readonly filter: AskedFilter
+      readonly before: number
+      readonly at: string
+    }
   /** The export of the user's data: a page that links to the file, and the file. */
   | { readonly kind: 'data' | 'data-file' }
 )
