@@ -68,8 +68,8 @@ const mirror = (shown: Frame | Page) =>
     root.dir = root.dir === 'rtl' ? 'ltr' : 'rtl'
   })
 
-/** Runs in the page. */
-function misfitsIn(): string[] {
+/** Runs in the page, at its present width. */
+export function misfitsIn(): string[] {
   const found = new Set<string>()
   const root = document.documentElement
   // Inside, because only this function is sent to the page.
@@ -80,11 +80,15 @@ function misfitsIn(): string[] {
     },
     isReadable({ data, parentElement }: Text): boolean {
       const isLeftOut = parentElement!.closest('.visually-hidden, script, style, noscript, option, textarea') !== null
-      if (data.trim() === '' || isLeftOut) return false
-      // The head of a table whose cells are stacked on a phone is for screen readers only.
-      const head = parentElement!.closest('thead')
-      if (head && getComputedStyle(head).clipPath !== 'none') return false
+      if (data.trim() === '' || isLeftOut || dom.isClipped(parentElement)) return false
       return parentElement!.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    },
+    /** Hidden from sight as `.visually-hidden` is, by a rule for narrow pages: the head of a table whose rows are cards. */
+    isClipped(element: Element | null): boolean {
+      return (
+        element !== null &&
+        (getComputedStyle(element).clipPath === 'inset(50%)' || dom.isClipped(element.parentElement))
+      )
     },
     blockOf(element: Element): Element {
       const isInline = ['inline', 'contents'].includes(getComputedStyle(element).display)

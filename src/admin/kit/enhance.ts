@@ -5,13 +5,30 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')
   button.addEventListener('click', () => void copy(button))
 }
 
+/** What a screen reader says. It has to be in the page before its text changes. */
+const spoken = document.body.appendChild(document.createElement('p'))
+spoken.className = 'visually-hidden'
+spoken.setAttribute('role', 'status')
+
+const labels = new Map<HTMLButtonElement, string>()
+
 async function copy(button: HTMLButtonElement): Promise<void> {
-  const label = button.innerHTML
-  await navigator.clipboard.writeText(button.dataset['copy'] ?? '').then(
-    () => (button.textContent = 'Copied'),
-    () => (button.textContent = 'Select and copy'),
+  const isIcon = button.classList.contains('copy-icon')
+  const isCopied = await navigator.clipboard.writeText(button.dataset['copy'] ?? '').then(
+    () => true,
+    () => false,
   )
-  setTimeout(() => (button.innerHTML = label), 2_000)
+  const text = isCopied ? 'Copied' : isIcon ? 'Not copied' : 'Select and copy'
+  button.dataset['copied'] = isCopied ? 'yes' : 'no'
+  // A second click within the two seconds must not take “Copied” for the label.
+  if (!labels.has(button)) labels.set(button, button.innerHTML)
+  if (!isIcon) button.textContent = text
+  spoken.textContent = text
+  setTimeout(() => {
+    delete button.dataset['copied']
+    button.innerHTML = labels.get(button)!
+    spoken.textContent = ''
+  }, 2_000)
 }
 
 /** Shows times in the reader's time zone, with the zone's name; the title keeps the UTC time. */
@@ -22,8 +39,9 @@ function localise(root: ParentNode): void {
   for (const time of root.querySelectorAll<HTMLTimeElement>('time[data-local]')) {
     const at = new Date(time.dateTime)
     const name = zone.formatToParts(at).find((part) => part.type === 'timeZoneName')?.value ?? ''
-    time.textContent = `${dateTime.format(at)} ${name}`
+    time.textContent = time.dataset['local'] === 'no-zone' ? dateTime.format(at) : `${dateTime.format(at)} ${name}`
   }
+  for (const head of root.querySelectorAll('[data-zone]')) head.textContent = 'Time (local)'
 }
 localise(document)
 

@@ -1,6 +1,7 @@
 /** Components shared by all pages. */
 import { cloneElement, isValidElement, toChildArray, type ComponentChildren, type VNode } from 'preact'
 import { moneyText, type Currency } from '../../ledger/money.ts'
+import { Icon } from './icons.tsx'
 import type { PublicRequest } from './route.ts'
 
 type Children = { children?: ComponentChildren }
@@ -107,16 +108,28 @@ function sentence(text: string): string {
 }
 
 /** A time in UTC; the page's script converts it to the reader's time zone. */
-export function When({ at, isShort = false }: { at: Date | null; isShort?: boolean }) {
+export function When({
+  at,
+  isShort = false,
+  hasZone = true,
+}: {
+  at: Date | null
+  isShort?: boolean
+  /** False in a column whose head is `localTime`. */
+  hasZone?: boolean
+}) {
   if (!at) return <span class="muted">never</span>
   const text = at.toISOString()
   const shown = isShort ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`
   return (
-    <time dateTime={text} title={`${shown} UTC`} data-local={isShort ? undefined : 'yes'}>
-      {isShort ? shown : `${shown} UTC`}
+    <time dateTime={text} title={`${shown} UTC`} data-local={isShort ? undefined : hasZone ? 'yes' : 'no-zone'}>
+      {isShort || !hasZone ? shown : `${shown} UTC`}
     </time>
   )
 }
+
+/** The head of a column of times without a zone. The page's script replaces the zone when it converts the times. */
+export const localTime = 'Time (UTC)'
 
 /** The UTC date, YYYY-MM-DD. */
 export function dayText(at: Date | number): string {
@@ -172,6 +185,16 @@ export function Copy({ label, text, isBlock = false }: { label: string; text: st
   )
 }
 
+/** The copy button of a cell, as an icon. Without JavaScript it stays hidden. */
+export function CopyIcon({ label, text }: { label: string; text: string }) {
+  return (
+    <button type="button" class="copy-icon" data-copy={text} title="Copy" hidden>
+      <Icon name="copy" />
+      <span class="visually-hidden">Copy {label}</span>
+    </button>
+  )
+}
+
 /** Shown instead of an empty list: why it is empty, or what to do first. */
 export function Empty({ title, children }: Children & { title: string }) {
   return (
@@ -208,15 +231,15 @@ export function sortable(
 
 const titleOf = (head: Head) => (typeof head === 'string' ? head : Array.isArray(head) ? head[0] : head.title)
 
-type TableProps = Children & { label: string; head: readonly Head[] }
+type TableProps = Children & { label: string; head: readonly Head[]; class?: string }
 
 /**
  * A table in a frame that scrolls sideways when it is too narrow. On a phone each row is a card, and `data-head` labels its cells. Roles
  * are explicit because browsers drop the implicit ones when `display` changes.
  */
-export function Table({ label, head, children }: TableProps) {
+export function Table({ label, head, class: kind = '', children }: TableProps) {
   return (
-    <div class="table" role="region" aria-label={label} tabindex={0}>
+    <div class={`table ${kind}`.trim()} role="region" aria-label={label} tabindex={0}>
       <table role="table">
         <thead role="rowgroup">
           <tr role="row">
@@ -241,9 +264,13 @@ function ColumnHead({ head }: { head: Head }) {
       class={isNumber ? 'number' : undefined}
       aria-sort={isSortable ? head.sort : undefined}
     >
-      {isSortable ? <a href={head.href}>{head.title}</a> : titleOf(head)}
+      {isSortable ? <a href={head.href}>{head.title}</a> : head === localTime ? <LocalTime /> : titleOf(head)}
     </th>
   )
+}
+
+function LocalTime() {
+  return <span data-zone>{localTime}</span>
 }
 
 function withHeads(row: ReturnType<typeof toChildArray>[number], head: TableProps['head']) {

@@ -13,7 +13,8 @@ import {
 } from '../../store/transfers.ts'
 import type { Transfer, WalletRow } from '../../store/wallets.ts'
 import { CorrectionMarks, readCorrectionsOf } from '../kit/correction-marks.tsx'
-import { Empty, Field, ListHead, Money, Pager, Table, When, withQuery } from '../kit/parts.tsx'
+import { Icon } from '../kit/icons.tsx'
+import { CopyIcon, Empty, Field, ListHead, localTime, Money, Pager, Table, When, withQuery } from '../kit/parts.tsx'
 import { may, type AdminRequest } from '../kit/route.ts'
 import { accountName } from '../kit/states.tsx'
 
@@ -155,49 +156,69 @@ function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerP
   return (
     <Table
       label="Ledger"
+      class="ledger"
       head={[
         ['#'],
+        localTime,
+        'Kind',
+        'App',
+        'Reference',
+        'Description',
         ['Amount'],
         ['Balance after'],
-        'Reference',
-        'Other side',
-        'Time',
-        'Description',
         ...(mayCorrect ? [''] : []),
       ]}
     >
       {page.transfers.map((transfer) => (
         <tr key={transfer.sequence}>
-          <td class="number muted">{transfer.sequence}</td>
-          <td class="number">
+          <td class="number muted sequence">{transfer.sequence}</td>
+          <td class="time">
+            <When at={transfer.createdAt} hasZone={false} />
+          </td>
+          <td class="kind">
+            <Cut text={transfer.referenceType} />
+          </td>
+          <td class="app">
+            <Cut text={accountName(apps, transfer.counterAccount)} />
+          </td>
+          <td class="reference">
+            <div>
+              <a class="cut" href={referencePath(transfer)} title={transfer.referenceId}>
+                {transfer.referenceId}
+              </a>
+              <CopyIcon label={`reference ${transfer.referenceId}`} text={transfer.referenceId} />
+            </div>
+          </td>
+          <td class="about">
+            <CorrectionMarks corrections={page.corrections} entry={transfer} />
+            {transfer.description && <Cut text={transfer.description} />}
+          </td>
+          <td class="number amount-cell">
             <Money minor={transfer.amountMinor} currency={currency} isSigned />
           </td>
-          <td class="number">
+          <td class="number balance">
             <Money minor={transfer.balanceAfterMinor} currency={currency} />
           </td>
-          <td class="wide">
-            <a href={referencePath(transfer)}>
-              {transfer.referenceType} · {transfer.referenceId}
-            </a>
-          </td>
-          <td class="wide">{accountName(apps, transfer.counterAccount)}</td>
-          <td>
-            <When at={transfer.createdAt} />
-          </td>
-          <td class="wide">
-            <span class="muted">{transfer.description}</span>{' '}
-            <CorrectionMarks corrections={page.corrections} entry={transfer} />
-          </td>
           {mayCorrect && (
-            <td class="nowrap end">
-              <a href={correctPath(transfer)}>
-                Correct…<span class="visually-hidden"> entry {transfer.sequence}</span>
+            <td class="act">
+              <a href={correctPath(transfer)} title="Correct…">
+                <Icon name="corrections" />
+                <span class="visually-hidden">Correct… entry {transfer.sequence}</span>
               </a>
             </td>
           )}
         </tr>
       ))}
     </Table>
+  )
+}
+
+/** One line, cut off where it is too long. The title and the page of the reference have the whole text. */
+function Cut({ text }: { text: string }) {
+  return (
+    <span class="cut" title={text}>
+      {text}
+    </span>
   )
 }
 
