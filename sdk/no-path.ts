@@ -23,6 +23,12 @@ export const isErrorCode = undefined as never
 /** Import it from `@billfold/sdk/contract`. */
 export const SESSION_END_REASONS = undefined as never
 /** Import it from `@billfold/sdk/contract`. */
+export const EVENT_TYPES = undefined as never
+/** Import it from `@billfold/sdk/contract`. */
+export const MOVEMENT_EVENT_TYPES = undefined as never
+/** Import it from `@billfold/sdk/contract`. */
+export const USER_EVENT_TYPES = undefined as never
+/** Import it from `@billfold/sdk/contract`. */
 export const MESSAGE_VERSION = undefined as never
 /** Import it from `@billfold/sdk/contract`. */
 export const isServiceUserId = undefined as never

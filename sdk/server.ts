@@ -11,10 +11,12 @@ import type {
   WidgetSessionRequest,
   WidgetSessionResponse,
 } from './contract/wire.ts'
+import type { BillfoldEvent, EventsRequest } from './contract/events.ts'
 import { isSessionToken } from './contract/messages.ts'
 import { BillfoldError, mismatchOf } from './server/error.ts'
 import { sendAll } from './server/bulk.ts'
 import { call } from './server/call.ts'
+import { followEvents } from './server/events.ts'
 import type { Json, Route } from './server/call.ts'
 import { parseSettings } from './server/settings.ts'
 import type { BillfoldOptions, Settings } from './server/settings.ts'
@@ -85,6 +87,15 @@ export class Billfold {
         ? { error: answer }
         : { result: postingOf(answer as Json & PostingResponse) }
     })
+  }
+
+  /**
+   * Iterates over the events of your users, oldest first, and waits for the next one; through outages of the service too. It ends with
+   * `break` or the signal; with `wait: 0` at the last event. Record `event.id` and `event.number` together with its effect, and
+   * continue with that number as `after`.
+   */
+  events(request: EventsRequest = {}, options: CallOptions = {}): AsyncGenerator<BillfoldEvent, void, undefined> {
+    return followEvents(this.#settings, request, options)
   }
 
   /** Creates a session for the widget in this user's browser. It is valid for five minutes. */

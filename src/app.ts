@@ -10,6 +10,7 @@ import { refuse, refuseFor, type Answer } from './api/reply.ts'
 import type { Route } from './api/route.ts'
 import { sandboxPages } from './api/sandbox.ts'
 import { bulkRoute } from './api/server-bulk.ts'
+import { serverEventsRoute } from './api/server-events.ts'
 import { serverRoutes } from './api/server.ts'
 import { widgetRoutes } from './api/widget.ts'
 import { topupRoutes } from './api/widget-topup.ts'
@@ -43,6 +44,7 @@ export function buildApp(service: Service): App {
   const routes: Route[] = [
     ...serverRoutes(service),
     bulkRoute(service),
+    serverEventsRoute(service),
     ...widgetRoutes(forWidget(service)),
     ...topupRoutes(forWidget(service)),
     ...webhookRoutes(service),
@@ -143,7 +145,7 @@ async function answerRequest(
   // The client's next request must go to another process.
   if (readiness.isDraining) response.headers.set('connection', 'close')
   if (service.config.hasHsts) response.headers.set('strict-transport-security', 'max-age=31536000')
-  const ms = performance.now() - startedAt
+  const ms = performance.now() - startedAt - (env.waitedMs ?? 0)
   const { status } = response
   if (route && (status === 401 || status === 403 || status === 429)) recordRefusal(service, env, status)
   const known = knownMethods.has(method) ? method : 'OTHER'

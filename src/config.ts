@@ -47,6 +47,8 @@ export type Config = {
   readonly oidc: OidcConfig | undefined
   /** How long the processor's account lines are kept and compared with payments. */
   readonly processorLinesDays: number
+  /** How long events can be read. */
+  readonly eventsDays: number
 }
 
 /** The provider of the wallet as users see it; the shop that embeds the widget is another party. */
@@ -184,6 +186,7 @@ const settings = z.object({
     .enum(['0', '1'], 'write 1 if a second admin approves changes of operators or 0 if one admin is enough')
     .optional(),
   PROCESSOR_LINES_DAYS: whole(31, 36_500).default(730),
+  EVENTS_DAYS: whole(1, 365).default(30),
   OIDC_ISSUER: url(['https:', 'http:']).optional(),
   OIDC_CLIENT_ID: z.string().min(1).max(255).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
@@ -361,6 +364,7 @@ function toConfig(s: Settings): Config {
     operatorChangesNeedTwo:
       s.OPERATOR_CHANGES_NEED_TWO === undefined ? isProduction : s.OPERATOR_CHANGES_NEED_TWO === '1',
     processorLinesDays: s.PROCESSOR_LINES_DAYS,
+    eventsDays: s.EVENTS_DAYS,
     oidc: toOidcConfig(s),
   })
 }

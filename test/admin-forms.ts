@@ -129,6 +129,9 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/client-apps/:clientId/active': {
       make: async () => ({ ...(await clientApp()), fields: { to: 'inactive' } }),
     },
+    '/admin/client-apps/:clientId/events': {
+      make: async () => ({ ...(await clientApp()), fields: { to: 'on' } }),
+    },
     '/admin/client-apps/:clientId/secrets': {
       make: async () => ({ ...(await clientApp()), fields: { overlap: '1h', form: crypto.randomUUID() } }),
     },

@@ -12,6 +12,8 @@ export const ERROR_CODES = [
   'BALANCE_LIMIT',
   'WALLET_INACTIVE',
   'REFERENCE_CONFLICT',
+  'EVENTS_OFF',
+  'EVENTS_GONE',
   'ORIGIN_NOT_ALLOWED',
   'SESSION_EXPIRED',
   'INVALID_SESSION',
@@ -50,6 +52,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   BALANCE_LIMIT: 'The credit would raise the balance above the highest one the service keeps.',
   WALLET_INACTIVE: 'The wallet is frozen: it takes credits, but no debits and no new top-ups.',
   REFERENCE_CONFLICT: 'The reference was already used for a different operation, and the app has strictReferences on.',
+  EVENTS_OFF: 'Events are off for the app: an operator switches them on.',
+  EVENTS_GONE: 'The events after this number are no longer kept; `oldest` is the lowest number that is.',
   ORIGIN_NOT_ALLOWED: 'The origin is not listed in the app as one that may embed the widget.',
   SESSION_EXPIRED: 'The widget session has expired; the backend creates a new one.',
   INVALID_SESSION: 'The widget session is missing, malformed, unknown or revoked.',
@@ -109,6 +113,8 @@ export type ErrorBody = {
   balance?: number
   requiredAmount?: number
   shortfall?: number
+  /** EVENTS_GONE: the lowest number that is kept. */
+  oldest?: number
   /** CARD_DECLINED: the processor's reason. */
   declineCode?: string
   /**

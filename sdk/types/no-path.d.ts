@@ -22,6 +22,12 @@ export declare const isErrorCode: never;
 /** Import it from `@billfold/sdk/contract`. */
 export declare const SESSION_END_REASONS: never;
 /** Import it from `@billfold/sdk/contract`. */
+export declare const EVENT_TYPES: never;
+/** Import it from `@billfold/sdk/contract`. */
+export declare const MOVEMENT_EVENT_TYPES: never;
+/** Import it from `@billfold/sdk/contract`. */
+export declare const USER_EVENT_TYPES: never;
+/** Import it from `@billfold/sdk/contract`. */
 export declare const MESSAGE_VERSION: never;
 /** Import it from `@billfold/sdk/contract`. */
 export declare const isServiceUserId: never;

@@ -1,5 +1,6 @@
 /** `@billfold/sdk/server`: the client for your backend. */
 import type { CheckBalanceRequest, CheckBalanceResponse, PostingRequest, PostingResponse, VerifyLinkRequest, VerifyLinkResponse, WalletRequest, WalletResponse, WidgetSessionRequest, WidgetSessionResponse } from './contract/wire.ts';
+import type { BillfoldEvent, EventsRequest } from './contract/events.ts';
 import { BillfoldError } from './server/error.ts';
 import type { BillfoldOptions } from './server/settings.ts';
 export { BillfoldError } from './server/error.ts';
@@ -44,6 +45,12 @@ export declare class Billfold {
      * split into requests of at most a thousand. Repeating the call with the same list is safe: it continues where it stopped.
      */
     bulk(operations: readonly BulkOperation[], options?: CallOptions): Promise<BulkOutcome[]>;
+    /**
+     * Iterates over the events of your users, oldest first, and waits for the next one; through outages of the service too. It ends with
+     * `break` or the signal; with `wait: 0` at the last event. Record `event.id` and `event.number` together with its effect, and
+     * continue with that number as `after`.
+     */
+    events(request?: EventsRequest, options?: CallOptions): AsyncGenerator<BillfoldEvent, void, undefined>;
     /** Creates a session for the widget in this user's browser. It is valid for five minutes. */
     createSession(request: OfUser<WidgetSessionRequest>, options?: CallOptions): Promise<WidgetSessionResponse>;
     /** Exchanges the one-time code of the widget for the user's id. Store this id, not the one that the browser sent. */

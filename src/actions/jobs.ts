@@ -3,6 +3,7 @@ import { inTime } from '../platform/in-time.ts'
 import { faultFields, faultText } from '../platform/log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { longRunning } from '../store/connection/database.ts'
+import { numberEvents } from '../store/events/number-events.ts'
 import { migrationStatus } from '../store/migrations/migrate.ts'
 import { mergePositions } from '../store/books/merge-positions.ts'
 import { mergeMinutes } from '../store/minutes.ts'
@@ -21,6 +22,7 @@ export type Job = {
 }
 
 const jobs: readonly Job[] = [
+  { name: 'number-events', everyMs: 250, run: numberIfAny },
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
   { name: 'count-calls', everyMs: 60_000, run: countCalls },
@@ -31,6 +33,11 @@ const jobs: readonly Job[] = [
   { name: 'merge-minutes', everyMs: 10 * 60_000, run: (service) => mergeMinutes(service.db) },
   { name: 'plan-reconciliation', everyMs: 60_000, run: planDays },
 ]
+
+/** Where no app has events, the database is not asked. */
+async function numberIfAny({ apps, db }: Service): Promise<number> {
+  return (await apps.list()).some(({ hasEvents }) => hasEvents) ? await numberEvents(db) : 0
+}
 
 /** A job that takes longer counts as failed; what it still does is safe beside its next run. */
 const jobWithinMs = 60_000

@@ -10,6 +10,8 @@ import { watchServers } from '../store/connection/servers.ts'
 import { openDatabaseGauges } from '../store/database-gauges.ts'
 import { openBalanceReader, type BalanceReader } from '../store/balance-reader.ts'
 import { openRefusedCredentials, type RefusedCredentials } from '../store/calls/refused-credentials.ts'
+import { findEventHeads } from '../store/events/feed.ts'
+import { numberEvents } from '../store/events/number-events.ts'
 import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
 import { openWaitingCounts, type WaitingCounts } from '../store/work/waiting-counts.ts'
@@ -27,6 +29,7 @@ import { openOidcProvider, type OidcProvider } from './operators/oidc/provider.t
 import { openMail, type MailSender } from './mails/send-mail.ts'
 import { passwordCost as usualCost, type PasswordCost } from './people/passwords.ts'
 import { openSecrets, type Secrets } from './secrets/open-secrets.ts'
+import { openEventWaits, type EventWaits } from './events/event-waits.ts'
 import { openWakeUps, type WakeUps } from './wake-ups.ts'
 
 export type Service = {
@@ -52,6 +55,7 @@ export type Service = {
   readonly wrongCodes: Attempts
   readonly signUps: Attempts
   readonly live: Live
+  readonly eventWaits: EventWaits
   readonly mail: MailSender
   readonly wakeUps: WakeUps
   /** Encrypts secrets that the service must read again. */
@@ -120,6 +124,13 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
       },
       (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
     ),
+    eventWaits: openEventWaits(
+      {
+        findHeads: (clientIds) => findEventHeads(db.pool, clientIds),
+        number: () => numberEvents(db.longRunning),
+      },
+      (error) => log.warn('events could not get their numbers; the next attempt follows', faultFields(error)),
+    ),
     mail: openMail(config, log, metrics),
     wakeUps: openWakeUps(),
     secrets: openSecrets(config),
@@ -141,6 +152,7 @@ const countWithinMs = 1_000
 /** Every posting in flight has its answer when this returns. The caller that opened the pool closes it. */
 export async function closeService(service: Service): Promise<void> {
   service.live.close()
+  service.eventWaits.close()
   await service.writer.close()
   service.stopWatching()
   await service.repeats.close()

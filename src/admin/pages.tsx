@@ -9,6 +9,7 @@ import { accountRoutes } from './operators/account.tsx'
 import { auditRoutes } from './audit.tsx'
 import { booksRoutes } from './books/books.tsx'
 import { clientAppRoutes } from './client-app/client-app.tsx'
+import { clientAppEventsRoutes } from './client-app/client-app-events.tsx'
 import { clientAppLedgerRoutes } from './client-app/client-app-ledger.ts'
 import { newClientAppRoutes } from './client-app/client-app-new.tsx'
 import { secretRoutes } from './client-app/client-app-secrets.tsx'
@@ -64,6 +65,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...newClientAppRoutes,
   ...clientAppsRoutes,
   ...clientAppRoutes,
+  ...clientAppEventsRoutes,
   ...clientAppLedgerRoutes,
   ...secretRoutes,
   ...settlementRoutes,

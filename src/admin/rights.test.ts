@@ -110,6 +110,7 @@ const adminAlone = [
   'POST /admin/client-apps',
   'POST /admin/client-apps/:clientId',
   'POST /admin/client-apps/:clientId/active',
+  'POST /admin/client-apps/:clientId/events',
   'POST /admin/client-apps/:clientId/secrets',
   'POST /admin/client-apps/:clientId/secrets/:id/revoke',
   'POST /admin/operators/invite',

@@ -88,7 +88,7 @@ async function refuseStranger(
 /** Counts the work as under way of the app until the request is answered, or refuses it. A later call for the same request replaces the count. */
 export function enter(service: Service, { context }: Call, app: App, kind: Kind, count: number): Answer | undefined {
   context.leave?.()
-  const timeLeftMs = context.arrivedAt + answerWithinMs - performance.now()
+  const timeLeftMs = context.arrivedAt + (context.waitedMs ?? 0) + answerWithinMs - performance.now()
   // The body took so long that the caller would get the answer too late.
   if (timeLeftMs <= 0) return refuseLate()
   const { leave, retryAfterSeconds } = service.quota.enter(app, kind, count, timeLeftMs)

@@ -17,6 +17,37 @@ export function postingExample(direction: 'debit' | 'credit') {
   }
 }
 
+const exampleCreatedAt = '2026-03-01T12:00:00.000Z'
+
+export const eventsExample = {
+  input: { after: 0, limit: 100, types: 'wallet.topped_up' },
+  output: {
+    events: [
+      {
+        id: 'evt_8d0f2c4b6a8e0d1f3b5c7d9e1f3a5b7c',
+        number: 42,
+        timestamp: exampleCreatedAt,
+        type: 'wallet.topped_up',
+        data: {
+          serviceUserId,
+          id: 'txn_1a2b3c4d5e6f708192a3b4c5d6e7f809',
+          type: 'CREDIT',
+          amount: 25,
+          balanceAfter: 105.01,
+          currency: 'USD',
+          referenceType: 'TOPUP',
+          referenceId: 'pi_3OqX2Y',
+          description: null,
+          sequence: 3,
+          createdAt: exampleCreatedAt,
+        },
+      },
+    ],
+    last: 42,
+    oldest: 1,
+  },
+}
+
 export const bulkExample = {
   input: {
     operations: [

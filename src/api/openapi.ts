@@ -306,6 +306,7 @@ const errorBody = z.object({
     .describe(
       'ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when the service, not the user, has too many attempts. INVALID_SESSION: why the session ended, if the token was a session',
     ),
+  oldest: z.int().optional().describe('EVENTS_GONE: the lowest number that is kept'),
   declineCode: z.string().optional().describe('CARD_DECLINED: the card processor’s reason'),
   replayed: z.literal(true).optional().describe('A recorded refusal, replayed because its reference was used again'),
   mismatch: z

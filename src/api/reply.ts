@@ -19,6 +19,8 @@ const refusals: Record<RefusalCode, Row> = {
   ],
   WALLET_INACTIVE: [403, 'The wallet is not active: it takes credits only.'],
   REFERENCE_CONFLICT: [409, 'The reference was used before for a different operation.'],
+  EVENTS_OFF: [403, 'Events are off for this app; an operator switches them on.'],
+  EVENTS_GONE: [410, 'The events after this number are no longer kept; `oldest` is the lowest number that is.'],
   ORIGIN_NOT_ALLOWED: [403, 'The origin is not one of the app’s allowedIframeParents.'],
   SESSION_EXPIRED: [401, 'The widget session has expired; the backend must create a new one.'],
   INVALID_SESSION: [401, 'The widget session is not valid.'],

@@ -14,7 +14,7 @@ import { widgetTransactions } from './examples.ts'
 import { answer } from './reply.ts'
 import type { Route } from './route.ts'
 import * as shape from './shapes.ts'
-import { toTransaction } from './transaction.ts'
+import { toTransaction } from '../actions/money/transaction.ts'
 import { sessionRoute } from './widget-session-route.ts'
 import {
   exampleIds,

@@ -1,5 +1,12 @@
 /** Commands for client apps; those for their secrets are in app-secrets. */
-import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/apps/manage-apps.ts'
+import {
+  createApp,
+  parseAppSettings,
+  setAppActive,
+  setAppEvents,
+  updateApp,
+  type AppInput,
+} from '../actions/apps/manage-apps.ts'
 import { fingerprintOf } from '../actions/tokens.ts'
 import { findApp, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
 import { listRefusedCredentials, type RefusalSum } from '../store/calls/refused-credentials.ts'
@@ -125,6 +132,26 @@ minute, and deleted 31 days after the last call. A wrong secret is not stored.`,
   },
   activation('activate', true, 'accept its credentials again'),
   activation('deactivate', false, 'refuse its credentials, within a second, until it is reactivated'),
+  {
+    name: 'app events',
+    database: 'writes',
+    summary: 'switch the events of a client app on or off',
+    positionals: ['clientId', 'on|off'],
+    details: `While they are on, what happens to its users' wallets is recorded for it, and its backend reads it from GET /api/server/events.
+What happens while they are off is never reported to it. Every process follows the switch within a second.`,
+    examples: ['app events app_0123456789abcdef0123 on'],
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const [clientId, to] = invocation.positionals as [string, string]
+        if (to !== 'on' && to !== 'off') throw new UsageMistake('Write "on" or "off" after the clientId.')
+        const hasEvents = to === 'on'
+        const switched = await setAppEvents(service, actorOf(invocation), clientId, hasEvents)
+        if (switched === 'unknown-app') throw unknownApp(invocation)
+        if (switched === 'cluster')
+          throw new CommandRefused('Events are not available while the ledger is distributed over a cluster.')
+        return { json: { clientId, hasEvents }, text: `The events of ${clientId} are ${to}.` }
+      }),
+  },
 ]
 
 function activation(verb: string, isActive: boolean, summary: string): Command {
@@ -198,6 +225,7 @@ function describeApp(app: App): string {
     ['parents', formatList(app.allowedIframeParents)],
     ['scopes', formatList(app.scopes)],
     ['strict references', app.strictReferences ? 'yes' : 'no'],
+    ['events', app.hasEvents ? 'on' : 'off'],
     ['operations under way', app.maxOperations === null ? 'default' : `at most ${app.maxOperations}`],
     ['created', formatTime(app.createdAt)],
   ])

@@ -31,8 +31,9 @@ export async function drain({ service, app, server, stopJobs, announceMs, waitFo
   giveUpBodies()
   if (await holdNewConnections(config.port)) await sleep(firstRequestMs)
   giveUpBodies()
-  // Streams never end by themselves.
+  // Streams never end by themselves, and a call may wait for events for long.
   service.live.close()
+  service.eventWaits.close()
   const jobs = stopJobs()
   // Closes the listener and idle connections at once, and resolves when all requests in flight are answered.
   await Promise.race([server.stop(), sleep(requestsMs)])

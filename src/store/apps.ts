@@ -1,5 +1,6 @@
 /** Client apps and their secrets. */
 import type { Queryable, Transaction } from './connection/database.ts'
+import { journalPing } from './events/journal.ts'
 import { maybe, one } from './connection/rows.ts'
 
 export const scopes = ['wallet:read', 'wallet:write'] as const
@@ -34,6 +35,8 @@ export type AppSecret = {
 export type App = AppSettings & {
   readonly clientId: string
   readonly isActive: boolean
+  /** What happens to its users is recorded for it, and it can read that. */
+  readonly hasEvents: boolean
   readonly createdAt: Date
   /** Newest first, expired ones included. */
   readonly secrets: readonly AppSecret[]
@@ -50,7 +53,7 @@ export async function getAppsVersion(db: Queryable): Promise<{ version: bigint; 
 const appsSql = `select client_id as "clientId", name, allowed_origins as "allowedOrigins",
   allowed_iframe_parents as "allowedIframeParents", scopes, strict_references as "strictReferences",
   accent_color as "accentColor", logo_url as "logoUrl", max_operations as "maxOperations",
-  is_active as "isActive", created_at as "createdAt" from apps`
+  is_active as "isActive", has_events as "hasEvents", created_at as "createdAt" from apps`
 
 type AppRow = Omit<App, 'secrets'>
 type SecretRow = AppSecret & { readonly clientId: string }
@@ -100,6 +103,12 @@ function settingValues(clientId: string, s: AppSettings): unknown[] {
 
 export async function updateAppActive(db: Queryable, clientId: string, isActive: boolean): Promise<void> {
   await db.query('update apps set is_active = $2 where client_id = $1', [clientId, isActive])
+}
+
+/** Starts with an event, so that a receiver has one to read. */
+export async function updateAppEvents(tx: Transaction, clientId: string, hasEvents: boolean): Promise<void> {
+  await tx.query('update apps set has_events = $2 where client_id = $1', [clientId, hasEvents])
+  if (hasEvents) await journalPing(tx, clientId)
 }
 
 export async function insertSecret(db: Queryable, id: string, clientId: string, hash: Buffer): Promise<void> {

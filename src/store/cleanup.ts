@@ -5,6 +5,7 @@
 import { deleteEndedSecrets } from './apps.ts'
 import { deleteOldLines } from './books/processor-lines.ts'
 import type { Database, Transaction } from './connection/database.ts'
+import { deleteOldEvents } from './events/number-events.ts'
 import { locks, runInSteps } from './locks.ts'
 import { deletePendingTotp } from './operators.ts'
 
@@ -89,24 +90,32 @@ export const staying: Readonly<Record<string, string>> = {
   operator_addresses: 'twenty for each operator at most',
   operator_recovery_codes: 'ten for each operator at most',
   sandbox_payments: 'play payments of a development database, which refunds look at',
+  journal: 'what has its number goes after EVENTS_DAYS: see deleteOldEvents',
+  event_pages: 'those of the last EVENTS_DAYS: see deleteOldEvents',
+  event_cursors: 'one for each connection that writes at a time',
+  event_heads: 'one for each app at most',
   apps_version: 'one row',
   books_check: 'one row',
   billfold_migrations: 'one row for each migration',
 }
 
 /** Returns the number of deleted rows; 0 also when another process is cleaning up. */
-export async function deleteExpired(db: Database, keep: Kept = { processorLinesDays: 730 }): Promise<number> {
+export async function deleteExpired(
+  db: Database,
+  keep: Kept = { processorLinesDays: 730, eventsDays: 30 },
+): Promise<number> {
   return await runInSteps(db, locks.cleanup, (tx) => deleteSome(tx, keep))
 }
 
 /** Retention from the settings. */
-type Kept = { readonly processorLinesDays: number }
+type Kept = { readonly processorLinesDays: number; readonly eventsDays: number }
 
 /** Each step covers every table, so a process that skips can rely on the other one to clean all of them. */
-async function deleteSome(tx: Transaction, { processorLinesDays }: Kept): Promise<number> {
+async function deleteSome(tx: Transaction, { processorLinesDays, eventsDays }: Kept): Promise<number> {
   let deleted = 0
   for (const [table, each] of Object.entries(ending)) deleted += await deleteFrom(tx, table, each)
   deleted += await deleteOldLines(tx, processorLinesDays, batchSize)
+  deleted += await deleteOldEvents(tx, eventsDays, batchSize)
   return deleted + (await deleteEndedSecrets(tx)) + (await deletePendingTotp(tx))
 }
 

@@ -1,5 +1,6 @@
 /** Links: the id of a link is the serviceUserId, and an app and a user have one live link at a time. */
 import type { Queryable, Transaction } from './connection/database.ts'
+import { journalLinkFact } from './events/journal.ts'
 import { maybe } from './connection/rows.ts'
 
 export type Link = { readonly id: string; readonly clientId: string; readonly userId: string; readonly createdAt: Date }
@@ -23,7 +24,10 @@ export async function upsertLink(
     [link.id, link.clientId, link.userId],
   )
   const upserted = maybe(rows)
-  return upserted && { ...upserted, isNew: upserted.id === link.id }
+  if (!upserted) return undefined
+  const isNew = upserted.id === link.id
+  if (isNew) await journalLinkFact(db, 'link.created', link.id)
+  return { ...upserted, isNew }
 }
 
 /** The same for a user who is known to exist. */
@@ -91,7 +95,9 @@ export async function updateLinkDisconnected(db: Queryable, userId: string, link
     'update links set disconnected_at = now() where id = $1 and user_id = $2 and disconnected_at is null',
     [linkId, userId],
   )
-  return rowCount === 1
+  if (rowCount !== 1) return false
+  await journalLinkFact(db, 'link.disconnected', linkId)
+  return true
 }
 
 /* Link codes: used once, valid for two minutes, stored hashed, and useless to another app. */

@@ -34,6 +34,8 @@ export const locks = {
   refusedCredentials: 0xb111f0bd,
   /** One process at a time converts hashes of addresses. */
   keyAddresses: 0xb111f0ad,
+  /** One process at a time gives events their numbers. */
+  numberEvents: 0xb111f0bd,
   /**
    * The first of two numbers; the second is the writer's number, so that no two connections write the same rows of
    * positions.

@@ -9,6 +9,8 @@ export type RequestContext = {
   readonly arrivedAt: number
   /** Ends what the request has under way of its app's bound. Called once the answer is known. */
   leave?: (() => void) | undefined
+  /** How long the call waited for something to report, as its caller asked. It counts for no deadline and no measurement. */
+  waitedMs?: number
   /** The clientId as the caller sent it; not validated. */
   clientId?: unknown
   /** The id of an existing app: the one that called, or that a refused caller named. */

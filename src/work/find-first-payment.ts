@@ -3,7 +3,7 @@ import { notify, sendSoon } from '../actions/mails/notify.ts'
 import type { Service } from '../actions/service.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { transact } from '../store/connection/database.ts'
-import { takeFirstPayments } from '../store/new-links.ts'
+import { takeFirstPayments } from '../store/people/new-links.ts'
 import type { Piece } from '../store/work/work.ts'
 import { done, usual, type Ended, type Kind } from './kind.ts'
 

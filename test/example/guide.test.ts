@@ -28,8 +28,20 @@ const files = [
   'handle-errors.mjs',
   'verify.mjs',
 ]
-/** These snippets run in orders.test.ts, servers.test.ts and sdk/served.test.ts. */
-const elsewhere = ['db-postgres.mjs', 'orders.sql', 'server-hono.mjs', 'app.jsx', 'element.html', 'pin', 'pinned.html']
+/** These snippets run in orders.test.ts, servers.test.ts, sdk/served.test.ts and test/events/docs.test.ts. */
+const elsewhere = [
+  'events.sql',
+  'follow-events.mjs',
+  'read-events',
+  'an-event',
+  'db-postgres.mjs',
+  'orders.sql',
+  'server-hono.mjs',
+  'app.jsx',
+  'element.html',
+  'pin',
+  'pinned.html',
+]
 
 let opened: TestService
 let service: ServiceProcess

@@ -21,6 +21,9 @@ const open = new Set(['/healthz', '/readyz', '/api/openapi.json'])
 /** Routes of a backend that need no scope: a new one has to be added here. */
 const withoutScope = new Set(['/api/server/link/verify', '/api/widget/session'])
 
+/** Routes that return what belongs to the calling app: another app asks for its own. */
+const ofTheApp = new Set(['/api/server/events'])
+
 const fieldsOf = (schema: z.ZodType | undefined): string[] =>
   Object.keys((schema as { shape?: object } | undefined)?.shape ?? {})
 
@@ -213,7 +216,7 @@ async function clientCases(rig: Rig, route: Route): Promise<JsonCases> {
     cases.push({ name: 'another app for this user', request: asApp(apps.other), answers: unknown })
   } else {
     // A list is answered with 200, and each operation in it is refused separately.
-    const answers = route.lines ? ['200'] : ['400*', '401*', '404*']
+    const answers = route.lines ? ['200'] : ofTheApp.has(route.path) ? ['403 EVENTS_OFF'] : ['400*', '401*', '404*']
     cases.push({ name: 'another app', request: asApp(apps.other), answers })
   }
   return {

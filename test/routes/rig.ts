@@ -7,6 +7,7 @@ import { listDevices } from '../../src/store/people/devices.ts'
 import { newClient } from '../client.ts'
 import { eventually } from '../eventually.ts'
 import { deviceOf } from '../devices.ts'
+import { newAppWithEvents } from '../events/rig.ts'
 import { linkUser, newApp, newUser, operator, type Credentials, type TestService, type TestUser } from '../service.ts'
 import { letPass } from '../time.ts'
 
@@ -25,7 +26,7 @@ export async function openRig(opened: TestService) {
     if (created.kind !== 'created') throw new Error(created.kind)
     return created.sessionToken
   }
-  const app = await newApp(service)
+  const app = await newAppWithEvents(service)
   const owner = await newUser(service, app)
 
   // The secret and session that must be expired are created first, and then an hour passes.

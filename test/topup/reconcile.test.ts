@@ -413,7 +413,7 @@ test('lines are deleted with their days, except those of a payment that differs,
   expect(await differences()).toEqual([`charge ${wrong} 3000 0`])
   const lines = async () =>
     (await query('select payment_intent_id as id from processor_lines order by id')).map((row) => String(row['id']))
-  const keep = { processorLinesDays: 31 }
+  const keep = { processorLinesDays: 31, eventsDays: 30 }
   await deleteExpired(bench.service.db, keep)
   expect((await lines()).toSorted()).toEqual([right, wrong].toSorted())
   await letPass(bench.service.db.pool, 40 * dayMs, [...topupTables, 'processor_lines'])
@@ -422,7 +422,7 @@ test('lines are deleted with their days, except those of a payment that differs,
   await deleteExpired(bench.service.db, keep)
   expect(await lines()).toEqual([wrong])
   // A late refund of the payment whose charge was deleted is no difference; the other payment is unchanged.
-  const days = { processorLinesDays: 31 }
+  const days = { processorLinesDays: 31, eventsDays: 30 }
   const service = { ...bench.service, config: { ...bench.service.config, ...days } }
   bench.standIn.state.letPass(40 * dayMs)
   bench.standIn.state.refund(right, 1_000)

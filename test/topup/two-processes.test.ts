@@ -6,7 +6,7 @@ import { endLockWaitsSql, lockWaitsSql } from '../lock-waits.ts'
 import { startMailServer, type MailServer } from '../mail-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { notify } from '../../src/actions/mails/notify.ts'
-import { insertNewLink } from '../../src/store/new-links.ts'
+import { insertNewLink } from '../../src/store/people/new-links.ts'
 import { makeTopupsDue } from '../time.ts'
 import { openBench, stripeEnvironment, type Bench, type Payer } from './rig.ts'
 

@@ -14,6 +14,7 @@ const app: App = {
   accentColor: null,
   logoUrl: null,
   maxOperations: null,
+  hasEvents: false,
   isActive: true,
   createdAt: new Date(),
   secrets: [],

@@ -1,6 +1,7 @@
 /** Registering client apps, changing them, and their secrets. The same for the command line and the admin pages. */
 import type { AppSettings } from '../../store/apps.ts'
 import * as store from '../../store/apps.ts'
+import { recordsEvents } from '../../store/cluster/batch.ts'
 import { transact, type Transaction } from '../../store/connection/database.ts'
 import { parseOrigins } from './origins.ts'
 import { recordAudit, type Actor } from '../audit.ts'
@@ -106,6 +107,28 @@ export async function setAppActive(
     await store.updateAppActive(tx, clientId, isActive)
     await recordAudit(tx, actor, isActive ? 'app.activated' : 'app.deactivated', `app:${clientId}`)
   })
+}
+
+export type EventsSwitched = 'switched' | 'already' | 'unknown-app' | 'cluster'
+
+/** No app can have events on a cluster. */
+export async function setAppEvents(
+  service: HasApps,
+  actor: Actor,
+  clientId: string,
+  hasEvents: boolean,
+): Promise<EventsSwitched> {
+  let switched: EventsSwitched = 'unknown-app'
+  await changeApp(service, clientId, async (tx, before) => {
+    if (hasEvents && !recordsEvents(tx)) switched = 'cluster'
+    else if (before.hasEvents === hasEvents) switched = 'already'
+    else {
+      await store.updateAppEvents(tx, clientId, hasEvents)
+      await recordAudit(tx, actor, hasEvents ? 'app.events-on' : 'app.events-off', `app:${clientId}`)
+      switched = 'switched'
+    }
+  })
+  return switched
 }
 
 export const overlaps = { none: 0, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const

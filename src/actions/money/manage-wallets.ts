@@ -1,5 +1,6 @@
 /** Freezing and unfreezing a wallet. */
 import { transact } from '../../store/connection/database.ts'
+import { journalUserFact } from '../../store/events/journal.ts'
 import { lockWallet, updateFreeze } from '../../store/wallets.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import type { WithDb } from '../service.ts'
@@ -18,6 +19,7 @@ export async function freezeWallet(
     if (wallet.frozenFor === 'closed') return 'closed'
     if (wallet.frozenFor === 'operator') return 'already'
     await updateFreeze(tx, walletId, 'operator', reason)
+    if (wallet.frozenFor === null) await journalUserFact(tx, 'wallet.frozen', walletId)
     await recordAudit(tx, actor, 'wallet.frozen', `wallet:${walletId}`, { reason })
     return 'done'
   })
@@ -38,6 +40,7 @@ export async function unfreezeWallet(
     if (wallet.frozenFor === 'debt') return 'in-debt'
     const isInDebt = wallet.balanceMinor < 0n
     await updateFreeze(tx, walletId, isInDebt ? 'debt' : null, null)
+    if (!isInDebt) await journalUserFact(tx, 'wallet.unfrozen', walletId)
     await recordAudit(tx, actor, 'wallet.unfrozen', `wallet:${walletId}`, { reason, isInDebt })
     return isInDebt ? 'in-debt' : 'done'
   })

@@ -43,7 +43,7 @@ export function postListForApp(
   }
 }
 
-function toPosting({ clientId }: App, posting: AppPosting): Posting {
+function toPosting({ clientId, hasEvents }: App, posting: AppPosting): Posting {
   const { direction, serviceUserId, amountMinor, referenceType, referenceId, description } = posting
   const counterAccount = counterAccountOfApp(clientId)
   return {
@@ -55,6 +55,7 @@ function toPosting({ clientId }: App, posting: AppPosting): Posting {
     referenceType,
     referenceId,
     description,
+    hasEvents,
   }
 }
 
@@ -104,6 +105,7 @@ function recordResult(service: Service, asked: Posting, result: PostingResult): 
   service.metrics.posted(appOf(asked), directionOf(asked), result)
   if (result.kind === 'outcome' && !result.replay) {
     service.live.poke(result.outcome.walletId)
+    if (asked.hasEvents) service.eventWaits.written()
     const namespace = 'clientId' in asked.by ? asked.counterAccount : serviceNamespace
     service.referenceTypes.record(namespace, asked.referenceType)
   }

@@ -4,6 +4,7 @@
  */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
 import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'
+import { journalUserFact } from '../../store/events/journal.ts'
 import { findMailReader } from '../../store/mails.ts'
 import { updateDeletionOvertaken } from '../../store/people/deletions.ts'
 import { lockUser, updateUserDeleted, type LiveUser } from '../../store/people/users.ts'
@@ -69,6 +70,8 @@ export async function closeAccount(
   if (kept) return kept
   const reader = (await findMailReader(tx, user.id))!
   await updateFreeze(tx, user.id, 'closed', null)
+  // Before the links end with the account.
+  await journalUserFact(tx, 'user.deleted', user.id)
   const notes = await updateUserDeleted(tx, user)
   const whole = notes > 0 ? { ...detail, notesDeleted: notes } : detail
   await recordAudit(tx, actor, 'user.deleted', `user:${user.id}`, whole)

@@ -11,7 +11,7 @@ import {
 } from '../../store/links.ts'
 import { sumByCounterAccount, type Sums } from '../../store/books/month-sums.ts'
 import { findFirstSequenceAt } from '../../store/transfers.ts'
-import { insertNewLink } from '../../store/new-links.ts'
+import { insertNewLink } from '../../store/people/new-links.ts'
 import { updateDevicesRevoked } from '../../store/people/devices.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { appColor } from '../apps/app-color.ts'

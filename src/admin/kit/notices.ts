@@ -4,6 +4,8 @@ const notices: Readonly<Record<string, string>> = {
   'app-saved': 'The changes are saved. Every process uses them within a second.',
   'app-activated': 'The app is active: its credentials are accepted.',
   'app-deactivated': 'The app is inactive: its credentials are refused and its widgets are off.',
+  'events-on': 'Events are on. Every process records them within a second.',
+  'events-off': 'Events are off. What happens from now on is not recorded for the app.',
   'secret-revoked': 'The secret is revoked. It is refused everywhere within a second.',
   'wallet-frozen': 'The wallet is frozen: it takes credits only.',
   'wallet-unfrozen': 'The wallet is active again.',

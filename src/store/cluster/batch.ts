@@ -45,6 +45,14 @@ export async function beginIdle(client: Queryable): Promise<void> {
   await beginWith(client, [blockSnapshotsSql, 'set local idle_in_transaction_session_timeout = 5000'])
 }
 
+/**
+ * Whether batches record events. On a cluster they do not: the serials that different nodes draw do not compare, and a row of the journal
+ * would be visible before its transfer.
+ */
+export function recordsEvents(tx: Transaction): boolean {
+  return !tx.isCluster()
+}
+
 /** One round trip: the connection is in pipeline mode. */
 async function beginWith(client: Queryable, settings: readonly string[]): Promise<void> {
   await Promise.all(['begin', ...settings].map((sql) => client.query(sql)))

@@ -4,6 +4,7 @@ import { decideInTurn, type Step } from '../../ledger/plan.ts'
 import { beginBatch, roundTrip, walletClockSql } from '../cluster/batch.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import { commit, type Queryable } from '../connection/database.ts'
+import { journalEntries, journalUserFact } from '../events/journal.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
 import { confirmSql } from './connection.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
@@ -30,10 +31,12 @@ export async function postLocked(
   try {
     const [, links] = await roundTrip([beginBatch(client), resolveLinks(client, batch)])
     const [wallets, outcomes] = await lock(client, batch, links, isPatient)
+    const before = new Map(wallets)
     const { answers, held, planned } = decideEach(batch, links, wallets, outcomes)
     const toWrite = planned.filter(({ step }) => !isUnrecorded(step))
     // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
-    await Promise.all([toWrite.length > 0 ? write(client, toWrite, writer) : client.query(confirmSql), commit(client)])
+    const writing = toWrite.length > 0 ? write(client, toWrite, writer) : client.query(confirmSql)
+    await roundTrip([writing, ...journal(client, toWrite, before, writer), commit(client)])
     return { answers, held }
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -166,4 +169,26 @@ async function write(client: Queryable, planned: readonly Planned[], writer: num
       String(writer),
     ],
   })
+}
+
+/** Reports the entries, and the wallets that a debt froze or whose debt was repaid. */
+function journal(
+  client: Queryable,
+  planned: readonly Planned[],
+  before: ReadonlyMap<string, Wallet>,
+  writer: number,
+): (Promise<unknown> | undefined)[] {
+  const posted = planned.flatMap(({ posting, step }) =>
+    step.refusal ? [] : [{ posting, sequence: step.wallet.sequence }],
+  )
+  const after = new Map(planned.map(({ walletId, step }) => [walletId, step.wallet]))
+  const changed = [...after].filter(
+    ([id, { frozenFor }]) => (frozenFor === null) !== (before.get(id)?.frozenFor === null),
+  )
+  const entries = journalEntries(client, posted, writer)
+  // After the entries that caused them.
+  const facts = changed.map(([id, { frozenFor }]) =>
+    journalUserFact(client, frozenFor === null ? 'wallet.unfrozen' : 'wallet.frozen', id, writer),
+  )
+  return [entries, ...facts]
 }

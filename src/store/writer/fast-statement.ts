@@ -7,6 +7,7 @@ import { sumUp, type Sum } from '../../ledger/plan.ts'
 import { walletClockSql } from '../cluster/batch.ts'
 import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
+import { fastJournalSql, fastJournalValues } from '../events/journal.ts'
 import { referenceKeyOfUuid, type OutcomeRefusal } from '../outcomes.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import type { ResolvedLink } from './resolve-links.ts'
@@ -30,7 +31,7 @@ import { asReplay, type ByLink, type PendingPosting, type PostingResult } from '
  * A transaction that used one of the references after the snapshot makes `outcome` collide with outcomes_pkey: then nothing
  * of the batch is written.
  */
-const sqlOf = ({ changeSql, clockSql }: { readonly changeSql: string; readonly clockSql: string }) => `
+const sqlOf = ({ changeSql, clockSql, journalSql }: Record<'changeSql' | 'clockSql' | 'journalSql', string>) => `
 with change as (${changeSql}
 ), repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal
@@ -57,7 +58,7 @@ with change as (${changeSql}
   select u.wallet_id, null, u.balance, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
   join unmoved u on u.n = o.n where not u.is_frozen
-), ${ledgerRowsSql('$16')}
+), ${ledgerRowsSql('$16')}${journalSql}
 select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end from (
   select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(answer) from (
     select n, wallet_id, balance, 'moved' as answer from moved
@@ -84,9 +85,17 @@ const resolvedChangeSql = `
   select * from unnest($1::uuid[], $2::boolean[], ${sums}) with ordinality
     as c(wallet_id, is_reachable, net, count, lowest, highest, n)`
 
-export const fastSql = sqlOf({ changeSql: linkedChangeSql, clockSql: 'clock_timestamp()' })
+export const fastSql = sqlOf({
+  changeSql: linkedChangeSql,
+  clockSql: 'clock_timestamp()',
+  journalSql: `, ${fastJournalSql('$16', 17)}`,
+})
 const statement = { name: 'post-fast', text: fastSql }
-const clusterStatement = { name: 'post-fast', text: sqlOf({ changeSql: resolvedChangeSql, clockSql: walletClockSql }) }
+/** No app has events on a cluster, so the batch has no journal. */
+const clusterStatement = {
+  name: 'post-fast',
+  text: sqlOf({ changeSql: resolvedChangeSql, clockSql: walletClockSql, journalSql: '' }),
+}
 
 type AnsweredRow = readonly [
   n: string,
@@ -149,6 +158,7 @@ export async function postFast(
     textArray(asked, (posting) => posting.referenceId),
     textArray(asked, (posting) => posting.description),
     String(writer),
+    ...(links ? [] : fastJournalValues(planned)),
   ])
   const answered = zip<AnsweredRow>(columns.slice(0, 4))
   const repeated = zip<RepeatedRow>(columns.slice(4, 11))

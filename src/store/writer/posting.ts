@@ -16,6 +16,8 @@ export type Posting = Operation & {
   readonly referenceType: string
   readonly referenceId: string
   readonly description: string | null
+  /** Its app has events on, so the entry is reported to it. */
+  readonly hasEvents?: boolean
 }
 
 export type ByLink = { readonly clientId: string; readonly serviceUserId: string }
@@ -142,6 +144,7 @@ export function newPending(
     referenceType: posting.referenceType,
     referenceId: posting.referenceId,
     description: posting.description,
+    hasEvents: posting.hasEvents ?? false,
     deadline: arrivedAt + answerWithinMs,
     isAnswered: false,
     predecessor,

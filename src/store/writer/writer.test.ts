@@ -306,7 +306,7 @@ describe('a batch', () => {
         `set enable_seqscan = off; set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan`,
       )
       await client.query(`prepare batch as ${fastSql}`)
-      const values = [...Array.from({ length: 15 }, () => `'{}'`), '1'].join(', ')
+      const values = Array.from({ length: 21 }, (_, i) => (i === 15 ? '1' : `'{}'`)).join(', ')
       // With the present statistics, and with fresh ones: the server may analyze at any time.
       for (const statistics of ['select 1', 'analyze wallets, links, outcomes']) {
         await client.query(statistics)

@@ -1,8 +1,8 @@
 /** Converts a ledger transfer to the contract's transaction. */
-import type { Transaction } from '../../sdk/contract.ts'
-import { majorNumber, type Currency } from '../ledger/money.ts'
-import { transactionIdOf } from '../store/outcomes.ts'
-import type { Transfer } from '../store/wallets.ts'
+import type { Transaction } from '../../../sdk/contract.ts'
+import { majorNumber, type Currency } from '../../ledger/money.ts'
+import { transactionIdOf } from '../../store/outcomes.ts'
+import type { Transfer } from '../../store/wallets.ts'
 
 export function toTransaction(transfer: Transfer, currency: Currency): Transaction {
   const { amountMinor } = transfer

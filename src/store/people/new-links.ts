@@ -1,8 +1,8 @@
 /** Links whose user is not yet notified of the first payment. The queue searches for it, so that debits need not. */
-import type { Queryable, Transaction } from './connection/database.ts'
-import { isServiceOwnSql } from './outcomes.ts'
-import { transferColumns, type Transfer } from './wallets.ts'
-import { addWork } from './work/work.ts'
+import type { Queryable, Transaction } from '../connection/database.ts'
+import { isServiceOwnSql } from '../outcomes.ts'
+import { transferColumns, type Transfer } from '../wallets.ts'
+import { addWork } from '../work/work.ts'
 
 /** The search starts after the wallet's newest entry. */
 export async function insertNewLink(

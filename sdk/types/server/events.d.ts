@@ -1,0 +1,6 @@
+/** Follows the feed of events: page by page, waiting for the next event at its end, through outages of the service. */
+import type { BillfoldEvent, EventsRequest } from '../contract/events.ts';
+import type { Settings } from './settings.ts';
+export declare function followEvents(settings: Settings, { after, limit, types, wait }: EventsRequest, options: {
+    signal?: AbortSignal;
+}): AsyncGenerator<BillfoldEvent, void, undefined>;

@@ -1,0 +1,81 @@
+/** Reading an app's events: rows that never change, so an event is the same at every read. */
+import type { Queryable } from '../connection/database.ts'
+import { one } from '../connection/rows.ts'
+import { transferColumns, type Transfer } from '../wallets.ts'
+import { confirmSql } from '../writer/connection.ts'
+import { maxEntriesPerRow, type Fact } from './journal.ts'
+
+export type RecordedEvent = {
+  readonly number: number
+  /** Null where no user is concerned. */
+  readonly serviceUserId: string | null
+} & ({ readonly fact: Fact; readonly at: Date } | { readonly fact: null; readonly transfer: Transfer })
+
+export type FeedPage = {
+  /** Oldest first, without gaps. Empty if `after` is below what is kept. */
+  readonly events: readonly RecordedEvent[]
+  /** The number before the first of them. */
+  readonly after: number
+  /** The last number of the app. */
+  readonly last: number
+  /** The lowest number that is kept; one above the last when none is. */
+  readonly oldest: number
+}
+
+type Head = { readonly after: number; readonly last: number; readonly oldest: number }
+type Row = Head & Transfer & { number: number | null; fact: Fact | null; at: Date; linkId: string | null }
+
+const numberSql = 'p.first + j.ordinal - 1'
+
+/**
+ * One statement, so that no cleanup comes between its parts. The limits make the planner find each link and each transfer by its key,
+ * also on tables that were never analysed.
+ */
+const feedSql = `
+select h.last::float8 as last, h.oldest::float8 as oldest, h.after::float8 as after, e.*
+from (
+  select last, oldest, coalesce($2::bigint, oldest - 1) as after from (
+    select last, coalesce((select first from event_pages where client_id = $1 order by first limit 1), last + 1) as oldest
+    from (select coalesce((select last from event_heads where client_id = $1), 0) as last) as head) as kept
+) as h left join lateral (
+  select (${numberSql})::float8 as number, r.fact, r.at, l.id as "linkId", ${transferColumns}
+  from event_pages p join journal r on r.writer = p.writer and r.serial = p.serial
+  cross join lateral unnest(r.link_ids, r.sequences) with ordinality as j(link_id, sequence, ordinal)
+  left join lateral (select id, user_id from links where id = 'su_' || replace(j.link_id::text, '-', '') limit 1) as l on true
+  left join lateral (select * from transfers where wallet_id = l.user_id and sequence = j.sequence limit 1) as t on true
+  where p.client_id = $1 and h.after + 1 >= h.oldest and p.first > h.after - ${maxEntriesPerRow} and p.first <= h.after + $3::bigint
+    and ${numberSql} > h.after and ${numberSql} <= h.after + $3::bigint
+) as e on true order by e.number`
+
+/** The events after this number; undefined means from the oldest that is kept. */
+export async function findEvents(
+  db: Queryable,
+  clientId: string,
+  { after, limit }: { readonly after: number | undefined; readonly limit: number },
+): Promise<FeedPage> {
+  const { rows } = await db.query<Row>({ name: 'find-events', text: feedSql, values: [clientId, after ?? null, limit] })
+  const { last, oldest, after: from } = one(rows.slice(0, 1))
+  const events = rows.filter((row) => row.number !== null)
+  const expected = from + 1 < oldest ? 0 : Math.max(0, Math.min(limit, last - from))
+  const isMissing = (row: Row, i: number) => row.number !== from + 1 + i || (row.fact === null && row.sequence === null)
+  // An app that passes over a number never asks for it again.
+  if (events.length !== expected || events.some(isMissing))
+    throw new Error(`the events of ${clientId} after ${from} are incomplete`)
+  // Otherwise a failover could take back a number that the app has seen, and give it to another event.
+  if (events.length > 0) await db.query(confirmSql)
+  return { events: events.map(toRecorded), after: from, last, oldest }
+}
+
+function toRecorded({ number, fact, at, linkId, ...row }: Row): RecordedEvent {
+  const about = { number: number!, serviceUserId: linkId }
+  return fact === null ? { ...about, fact, transfer: row } : { ...about, fact, at }
+}
+
+/** The last number of each of these apps; an app without events is missing. */
+export async function findEventHeads(db: Queryable, clientIds: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await db.query<{ clientId: string; last: number }>(
+    `select client_id as "clientId", last::float8 as last from event_heads where client_id = any($1::text[])`,
+    [clientIds],
+  )
+  return new Map(rows.map(({ clientId, last }) => [clientId, last]))
+}

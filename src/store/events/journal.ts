@@ -1,0 +1,172 @@
+/**
+ * The journal: what happened to the users of apps that have events on, in the transaction in which it happened. A row draws its serial
+ * after the wallets it names are locked, so for each wallet the order of serials is the order of its entries.
+ */
+import { plainArray, textArray } from '../connection/arrays.ts'
+import type { Queryable } from '../connection/database.ts'
+
+/** What a row reports besides movements. */
+export type Fact =
+  | 'wallet.frozen'
+  | 'wallet.unfrozen'
+  | 'link.created'
+  | 'link.disconnected'
+  | 'user.deleted'
+  | 'test.ping'
+
+/** Below the size from which PostgreSQL stores a row's arrays apart from it. */
+export const maxEntriesPerRow = 64
+
+/** An entry to report to the app that posted it. */
+export type JournalEntry = { readonly clientId: string; readonly serviceUserId: string }
+
+const linkUuidSql = `substr(l.id, 4)::uuid`
+/** Only tests and seeds of older versions made other ids. Their users have no events. */
+const hasUuidSql = `l.id ~ '^su_[0-9a-f]{32}$'`
+
+function linkUuidOf(serviceUserId: string): string | undefined {
+  return /^su_[0-9a-f]{32}$/.test(serviceUserId) ? serviceUserId.slice(3) : undefined
+}
+
+/**
+ * The CTE of the fast statement, with its five parameters from this number on and the writer's number in `writer`. It aggregates the
+ * rows of `moved`, so it draws no serial before every wallet of the batch is locked. Without entries it scans nothing.
+ */
+export function fastJournalSql(writer: string, first: number): string {
+  const [n, offset, link, client, part] = [0, 1, 2, 3, 4].map((i) => `$${first + i}`)
+  return `journalled as (
+  insert into journal (writer, client_id, link_ids, sequences)
+  select ${writer}::integer, client_id, link_ids, sequences from (
+    select e.client_id, array_agg(e.link_id order by e.ordinal) as link_ids,
+      array_agg(m.sequence + e.sequence_offset order by e.ordinal) as sequences
+    from unnest(${n}::bigint[], ${offset}::integer[], ${link}::uuid[], ${client}::text[], ${part}::integer[])
+      with ordinality as e(n, sequence_offset, link_id, client_id, part, ordinal)
+    join moved m on m.n = e.n group by e.client_id, e.part order by e.part
+  ) as of_batch
+)`
+}
+
+type Planned = {
+  readonly posting: { readonly by: JournalEntry | { readonly walletId: string }; readonly hasEvents?: boolean }
+  readonly n: number
+  readonly offset: number
+}
+
+const noEntries: readonly string[] = ['{}', '{}', '{}', '{}', '{}']
+
+/** The values for the parameters of `fastJournalSql`. */
+export function fastJournalValues(planned: readonly Planned[]): readonly string[] {
+  if (!planned.some(({ posting }) => posting.hasEvents)) return noEntries
+  const open = new Map<string, { part: number; left: number }>()
+  let parts = 0
+  const entries = planned.flatMap(({ posting: { by, hasEvents }, n, offset }) => {
+    const linkId = hasEvents && 'clientId' in by ? linkUuidOf(by.serviceUserId) : undefined
+    if (linkId === undefined || !('clientId' in by)) return []
+    let row = open.get(by.clientId)
+    if (!row || row.left === 0) open.set(by.clientId, (row = { part: ++parts, left: maxEntriesPerRow }))
+    row.left--
+    return [{ n, offset, linkId, clientId: by.clientId, part: row.part }]
+  })
+  return [
+    plainArray(entries, ({ n }) => n),
+    plainArray(entries, ({ offset }) => offset),
+    plainArray(entries, ({ linkId }) => linkId),
+    textArray(entries, ({ clientId }) => clientId),
+    plainArray(entries, ({ part }) => part),
+  ]
+}
+
+/**
+ * For the careful lane, whose transaction has locked the wallets. An entry of an app is reported to that app, a movement of the service
+ * to each app with a live link to the wallet; one on an app's account only to that app.
+ */
+const entriesSql = `
+with entry as (
+  select e.link_id, e.client_id, e.sequence, e.ordinal
+  from unnest($2::uuid[], $3::text[], $4::bigint[], $5::integer[]) as e(link_id, client_id, sequence, ordinal)
+  union all
+  select ${linkUuidSql}, l.client_id, e.sequence, e.ordinal
+  from unnest($6::uuid[], $7::text[], $8::bigint[], $9::integer[]) as e(wallet_id, counter_account, sequence, ordinal)
+  join links l on l.user_id = e.wallet_id and l.disconnected_at is null and ${hasUuidSql}
+  join apps a on a.client_id = l.client_id and a.has_events
+  where e.counter_account not like 'app:%' or e.counter_account = 'app:' || l.client_id
+)
+insert into journal (writer, client_id, link_ids, sequences)
+select $1::integer, client_id, link_ids, sequences from (
+  select client_id, array_agg(link_id order by ordinal) as link_ids, array_agg(sequence order by ordinal) as sequences
+  from (select *, (row_number() over (partition by client_id order by ordinal) - 1) / ${maxEntriesPerRow} as part from entry) as e
+  group by client_id, part order by part
+) as of_batch`
+
+/** A posting that moved money, in the order of the batch. */
+export type PostedEntry = {
+  readonly posting: {
+    readonly by: JournalEntry | { readonly walletId: string }
+    readonly hasEvents?: boolean
+    readonly counterAccount: string
+  }
+  readonly sequence: number
+}
+
+/** Undefined when no entry can concern an app with events. */
+export function journalEntries(
+  db: Queryable,
+  posted: readonly PostedEntry[],
+  writer: number,
+): Promise<unknown> | undefined {
+  const ofApps: { linkId: string; clientId: string; sequence: number; ordinal: number }[] = []
+  const ofService: { walletId: string; counterAccount: string; sequence: number; ordinal: number }[] = []
+  for (const [ordinal, { posting, sequence }] of posted.entries()) {
+    const { by, hasEvents, counterAccount } = posting
+    if ('walletId' in by) ofService.push({ walletId: by.walletId, counterAccount, sequence, ordinal })
+    else if (hasEvents) {
+      const linkId = linkUuidOf(by.serviceUserId)
+      if (linkId !== undefined) ofApps.push({ linkId, clientId: by.clientId, sequence, ordinal })
+    }
+  }
+  if (ofApps.length + ofService.length === 0) return undefined
+  const values = [
+    String(writer),
+    plainArray(ofApps, ({ linkId }) => linkId),
+    textArray(ofApps, ({ clientId }) => clientId),
+    plainArray(ofApps, ({ sequence }) => sequence),
+    plainArray(ofApps, ({ ordinal }) => ordinal),
+    plainArray(ofService, ({ walletId }) => walletId),
+    textArray(ofService, ({ counterAccount }) => counterAccount),
+    plainArray(ofService, ({ sequence }) => sequence),
+    plainArray(ofService, ({ ordinal }) => ordinal),
+  ]
+  return db.query({ name: 'journal-entries', text: entriesSql, values })
+}
+
+const factSql = (links: string) => `insert into journal (writer, client_id, fact, link_ids, sequences, awaits_number)
+  select $1::integer, l.client_id, $2, array[${linkUuidSql}], '{}', $1::integer = 0
+  from links l join apps a on a.client_id = l.client_id and a.has_events where ${links} and ${hasUuidSql}`
+
+/**
+ * Reports a fact about a user to each app with a live link, in the caller's transaction. Call it after the locks on the rows that it is
+ * about. A lane of the writer passes its number.
+ */
+export async function journalUserFact(db: Queryable, fact: Fact, userId: string, writer = 0): Promise<void> {
+  await db.query(factSql('l.user_id = $3 and l.disconnected_at is null'), [writer, fact, userId])
+}
+
+/** The same about one link, live or not. */
+export async function journalLinkFact(db: Queryable, fact: Fact, linkId: string): Promise<void> {
+  await db.query(factSql('l.id = $3'), [0, fact, linkId])
+}
+
+/** A fact about the app itself, which must have events on. */
+export async function journalPing(db: Queryable, clientId: string): Promise<void> {
+  await db.query(
+    `insert into journal (writer, client_id, fact, link_ids, sequences, awaits_number) values (0, $1, 'test.ping', '{null}', '{}', true)`,
+    [clientId],
+  )
+}
+
+/** After an import: the serials continue above those of the copy, because the numbers of rows below a cursor were given. */
+export async function continueSerials(db: Queryable): Promise<void> {
+  await db.query(
+    `select setval(pg_get_serial_sequence('journal', 'serial'), greatest(1, (select max(serial) from journal), (select max(numbered_up_to) from event_cursors)))`,
+  )
+}

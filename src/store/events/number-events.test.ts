@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { eventually } from '../../../test/eventually.ts'
+import { creditOf, newAppWithEvents, openLane, postBatch, readAll, sequencesOf } from '../../../test/events/rig.ts'
+import { lockWaitsSql } from '../../../test/lock-waits.ts'
+import { linkUser, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
+import { transact } from '../connection/database.ts'
+import { updateLinkDisconnected } from '../links.ts'
+import { lockWallet } from '../wallets.ts'
+import { journalUserFact } from './journal.ts'
+import { numberEvents } from './number-events.ts'
+
+setDefaultTimeout(120_000)
+
+let opened: TestService
+beforeAll(async () => void (opened = await openTestService()))
+afterAll(() => opened.close())
+
+const query = async <T extends object>(sql: string, values: unknown[] = []) =>
+  (await opened.service.db.pool.query<T>(sql, values)).rows
+const lastSerial = async () =>
+  (
+    await query<{ last: string }>(`select pg_sequence_last_value(pg_get_serial_sequence('journal', 'serial')) as last`)
+  )[0]!.last
+/** Sequences from 1 up to the wallet's last: every entry once, in order. */
+const allSequences = async (users: readonly TestUser[]) => {
+  const wallets = await query<{ id: string; sequence: bigint }>(
+    'select id, sequence from wallets where id = any($1::uuid[]) and sequence > 0',
+    [users.map(({ userId }) => userId)],
+  )
+  return Object.fromEntries(
+    wallets.map(({ id, sequence }) => [id, Array.from({ length: Number(sequence) }, (_, i) => i + 1)]),
+  )
+}
+
+test('a batch that waits for a wallet draws no serial before it has the lock, so the wallet’s entries keep their order', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  const users = (await newUsers(service, app, 2)).toSorted((a, b) => (a.userId < b.userId ? -1 : 1)) as [
+    TestUser,
+    TestUser,
+  ]
+  const [a, b] = [await openLane(service), await openLane(service)]
+  await a.client.query('begin')
+  // A's transaction is older, and B begins with a wallet that A does not need.
+  await postBatch(a, [creditOf(app, users[1])])
+  const before = await lastSerial()
+  const waiting = postBatch(b, [creditOf(app, users[0]), creditOf(app, users[1])])
+  await eventually(async () => (await query(lockWaitsSql.text)).length, 1)
+  expect(await lastSerial()).toBe(before)
+  await a.client.query('commit')
+  await waiting
+  expect(await lastSerial()).not.toBe(before)
+  await numberEvents(service.db)
+  const events = (await readAll(service, app.clientId)).filter(({ fact }) => fact === null)
+  expect(sequencesOf(events)).toEqual(await allSequences(users))
+  expect(events.map(({ serviceUserId }) => serviceUserId)).toEqual(
+    [users[1], users[0], users[1]].map(({ serviceUserId }) => serviceUserId),
+  )
+  await Promise.all([a, b].map(({ client }) => client.end()))
+})
+
+/** Numbers from 0 to 1 that depend on the seed alone. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+test.each([1, 2, 3])(
+  'with seed %p: writers that roll back and commit late, facts beside them and two that number leave every entry once, in order, as 1 to n',
+  async (seed) => {
+    const { service } = opened
+    const app = await newAppWithEvents(service)
+    const users = await newUsers(service, app, 12)
+    const writing = new AbortController()
+    let facts = 0
+    const write = async (random: () => number) => {
+      const lane = await openLane(service)
+      for (let i = 0; i < 25; i++) {
+        const batch = Array.from({ length: 4 }, () => creditOf(app, users[Math.floor(random() * users.length)]!))
+        await lane.client.query('begin')
+        await postBatch(lane, batch)
+        if (random() < 0.2) await Bun.sleep(random() * 30)
+        await lane.client.query(random() < 0.05 ? 'rollback' : 'commit')
+      }
+      await lane.client.end()
+    }
+    const freeze = async (random: () => number) => {
+      for (let i = 0; i < 20; i++) {
+        const { userId } = users[Math.floor(random() * users.length)]!
+        const isKept = random() > 0.2
+        await transact(service.db, async (tx) => {
+          await lockWallet(tx, userId)
+          await journalUserFact(tx, 'wallet.frozen', userId)
+          await Bun.sleep(random() * 20)
+          if (!isKept) throw new Error('rolled back')
+        }).catch(() => {})
+        if (isKept) facts++
+      }
+    }
+    const number = async () => {
+      while (!writing.signal.aborted) {
+        await numberEvents(service.db)
+        await Bun.sleep(5)
+      }
+    }
+    const numbering = Promise.all([number(), number()])
+    const writers = Array.from({ length: 5 }, (_, i) => write(seeded(seed * 100 + i)))
+    await Promise.all([...writers, freeze(seeded(seed * 100 + 50)), freeze(seeded(seed * 100 + 51))])
+    writing.abort()
+    await numbering
+    await numberEvents(service.db)
+    const events = await readAll(service, app.clientId)
+    expect(sequencesOf(events)).toEqual(await allSequences(users))
+    expect(events.filter(({ fact }) => fact === 'wallet.frozen')).toHaveLength(facts)
+  },
+)
+
+test('an open transaction of another connection delays only its own events', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  const [slow, quick] = (await newUsers(service, app, 2)) as [TestUser, TestUser]
+  const [a, b] = [await openLane(service), await openLane(service)]
+  const stranger = await service.db.pool.connect()
+  await stranger.query('begin')
+  await stranger.query('select pg_current_xact_id()')
+  await journalUserFact(stranger, 'wallet.frozen', slow.userId)
+  await a.client.query('begin')
+  await postBatch(a, [creditOf(app, slow)])
+  await postBatch(b, [creditOf(app, quick)])
+  await freezeWallet(service, { name: 'test', address: null }, quick.userId, 'test')
+  await numberEvents(service.db)
+  const types = async () =>
+    (await readAll(service, app.clientId)).slice(3).map(({ fact, serviceUserId }) => [fact, serviceUserId])
+  const early = [
+    [null, quick.serviceUserId],
+    ['wallet.frozen', quick.serviceUserId],
+  ]
+  expect(await types()).toEqual(early)
+  await a.client.query('commit')
+  await stranger.query('commit')
+  stranger.release()
+  await numberEvents(service.db)
+  const late = [
+    ['wallet.frozen', slow.serviceUserId],
+    [null, slow.serviceUserId],
+  ]
+  expect(await types()).toEqual([...early, ...late])
+  await Promise.all([a, b].map(({ client }) => client.end()))
+})
+
+test('a writer’s number that is used again after its connection was lost misses nothing', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  const user = await newUser(service, app)
+  const lost = await openLane(service)
+  await postBatch(lost, [creditOf(app, user)])
+  await lost.client.query('begin')
+  await postBatch(lost, [creditOf(app, user)])
+  lost.client.destroy()
+  // The server has ended the transaction when the number is free.
+  await eventually(async () => {
+    const next = await openLane(service)
+    if (next.number === lost.number) await postBatch(next, [creditOf(app, user), creditOf(app, user)])
+    await next.client.end()
+    await numberEvents(service.db)
+    return next.number
+  }, lost.number)
+  await numberEvents(service.db)
+  expect(sequencesOf(await readAll(service, app.clientId))).toEqual({ [user.userId]: [1, 2, 3] })
+})
+
+/** Each makes the numbering wait at one of its steps, until the key is free. */
+const steps = {
+  'before the numbers of the apps':
+    'create trigger held before insert on event_heads for each row execute function hold()',
+  'before the numbers of the events':
+    'create trigger held before insert on event_pages for each row execute function hold()',
+  'after everything, before its commit':
+    'create constraint trigger held after insert or update on event_cursors deferrable initially deferred for each row execute function hold()',
+}
+
+test.each(Object.entries(steps))(
+  'a numbering process that is killed %s loses nothing and doubles nothing',
+  async (_, sql) => {
+    const { service } = opened
+    const app = await newAppWithEvents(service)
+    const users = await newUsers(service, app, 3)
+    const lane = await openLane(service)
+    await numberEvents(service.db)
+    const key = await service.db.pool.connect()
+    await key.query('select pg_advisory_lock(77)')
+    await query(`create or replace function hold() returns trigger language plpgsql as
+    'begin perform pg_advisory_xact_lock(77); return new; end'`)
+    await query(sql)
+    for (const user of users) await postBatch(lane, [creditOf(app, user), creditOf(app, user)])
+    const script = new URL('../../../test/events/number-process.ts', import.meta.url).pathname
+    const child = Bun.spawn([process.execPath, script, opened.databaseUrl], { stdout: 'ignore' })
+    await eventually(async () => (await query(lockWaitsSql.text)).length, 1)
+    child.kill('SIGKILL')
+    await child.exited
+    await key.query('select pg_advisory_unlock(77)')
+    key.release()
+    for (const table of ['event_heads', 'event_pages', 'event_cursors'])
+      await query(`drop trigger if exists held on ${table}`)
+    await eventually(
+      async () => {
+        await numberEvents(service.db)
+        return sequencesOf(await readAll(service, app.clientId))
+      },
+      Object.fromEntries(users.map(({ userId }) => [userId, [1, 2]])),
+    )
+    await lane.client.end()
+  },
+)
+
+test('what 512 credits of a batch give is in rows of at most 64, in order', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  const users = await newUsers(service, app, 3)
+  const lane = await openLane(service)
+  await postBatch(
+    lane,
+    Array.from({ length: 512 }, (_, i) => creditOf(app, users[i % 3]!)),
+  )
+  await lane.client.end()
+  await numberEvents(service.db)
+  expect(sequencesOf(await readAll(service, app.clientId))).toEqual(await allSequences(users))
+  const rows = await query<{ count: number }>(
+    'select cardinality(sequences) as count from journal where client_id = $1 and fact is null order by serial',
+    [app.clientId],
+  )
+  expect(rows.map(({ count }) => count)).toEqual(Array(8).fill(64))
+})
+
+test('the database gives no row of the journal its numbers twice', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  await numberEvents(service.db)
+  const again = query(
+    `insert into event_pages select client_id, first + 100, count, writer, serial, at from event_pages where client_id = $1`,
+    [app.clientId],
+  )
+  expect(await again.catch((error: { constraint?: string }) => error.constraint)).toBe('event_pages_writer_serial_key')
+})
+
+test('a link, its end and a freeze are reported once, and a freeze that changes nothing is not', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  const actor = { name: 'test', address: null }
+  const { userId, serviceUserId } = await newUser(service, app)
+  await linkUser(service, app, userId)
+  await freezeWallet(service, actor, userId, 'a')
+  await freezeWallet(service, actor, userId, 'b')
+  await unfreezeWallet(service, actor, userId, 'c')
+  await transact(service.db, (tx) => updateLinkDisconnected(tx, userId, serviceUserId))
+  await transact(service.db, (tx) => updateLinkDisconnected(tx, userId, serviceUserId))
+  await freezeWallet(service, actor, userId, 'd')
+  await numberEvents(service.db)
+  const facts = (await readAll(service, app.clientId)).map(({ fact }) => fact)
+  expect(facts).toEqual(['test.ping', 'link.created', 'wallet.frozen', 'wallet.unfrozen', 'link.disconnected'])
+})

@@ -1,0 +1,92 @@
+/**
+ * Gives each app's events the numbers 1, 2, 3 … without gaps, some time after the journal was written.
+ *
+ * A writer is one connection, and it commits in the order of its serials: the rows of a writer above its cursor are exactly those
+ * without numbers, with any gaps between them. What is visible is numbered in the order of serials. A row that becomes visible later
+ * than one with a higher serial has no wallet in common with it, because the lock on the wallet ends with the commit. So each app
+ * gets the entries of a wallet in the order of their sequences, and no open transaction delays the rows of another.
+ */
+import { transact, type Database, type Transaction } from '../connection/database.ts'
+import { one } from '../connection/rows.ts'
+import { locks, tryLock } from '../locks.ts'
+
+/** Rows of the journal that one step numbers. */
+const rowsPerStep = 1_000
+
+/**
+ * One statement, so a crash leaves all of it or nothing. `writer_of` finds the writers by their first row each, because nothing lists
+ * them.
+ */
+const numberSql = `
+with recursive writer_of(writer) as (
+  (select writer from journal order by writer limit 1)
+  union all
+  select (select j.writer from journal j where j.writer > w.writer order by j.writer limit 1)
+  from writer_of w where w.writer is not null
+), unnumbered as (
+  (select j.writer, j.serial, j.client_id, j.at, cardinality(j.link_ids) as count
+  from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
+    select * from journal j where j.writer = w.writer and j.serial > coalesce(c.numbered_up_to, 0)
+    order by j.serial limit ${rowsPerStep}) as j
+  where w.writer <> 0)
+  union all
+  (select writer, serial, client_id, at, cardinality(link_ids) from journal
+  where awaits_number order by serial limit ${rowsPerStep})
+), step as materialized (
+  select * from unnumbered order by serial limit ${rowsPerStep}
+), head as (
+  insert into event_heads as h (client_id, last) select client_id, sum(count) from step group by client_id order by client_id
+  on conflict (client_id) do update set last = h.last + excluded.last
+  returning client_id, last
+), page as (
+  insert into event_pages (client_id, first, count, writer, serial, at)
+  select s.client_id, h.last - s.following + 1, s.count, s.writer, s.serial, s.at
+  from (select *, sum(count) over (partition by client_id order by serial desc) as following from step) as s
+  join head h on h.client_id = s.client_id
+), cursor as (
+  insert into event_cursors as c (writer, numbered_up_to) select writer, max(serial) from step where writer <> 0 group by writer
+  on conflict (writer) do update set numbered_up_to = excluded.numbered_up_to
+), fact as (
+  update journal j set awaits_number = false from step s where s.writer = 0 and j.writer = 0 and j.serial = s.serial
+)
+select count(*)::int as rows from step`
+
+/** Returns how many rows of the journal got their numbers; 0 also when another process is at it. */
+export async function numberEvents(db: Database): Promise<number> {
+  for (let total = 0; ;) {
+    const rows = await transact(db, async (tx) => ((await tryLock(tx, locks.numberEvents)) ? await numberStep(tx) : 0))
+    total += rows
+    if (rows < rowsPerStep) return total
+  }
+}
+
+async function numberStep(tx: Transaction): Promise<number> {
+  // On tables that were never analysed, the planner would rather read all of the journal. A number that an app has seen must survive
+  // a crash, also where the server commits without waiting for its disk.
+  await tx.query(`select set_config('enable_seqscan', 'off', true), set_config('synchronous_commit',
+    case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, true)`)
+  return one((await tx.query<{ rows: number }>(numberSql)).rows).rows
+}
+
+/**
+ * Deletes what is older, page by page from an app's lowest number on. A row of the journal goes when its page is gone, and never before
+ * it had its numbers.
+ */
+export async function deleteOldEvents(tx: Transaction, days: number, limit: number): Promise<number> {
+  const isOver = `at <= now() - $1 * interval '1 day'`
+  const pages = await tx.query(
+    `with expired as (select client_id, max(first) as first from (
+       select client_id, first from event_pages where ${isOver} order by at limit $2) as p group by client_id)
+     delete from event_pages p using expired e where p.client_id = e.client_id and p.first <= e.first`,
+    [days, limit],
+  )
+  const rows = await tx.query(
+    `delete from journal j where (writer, serial) in (
+       select j.writer, j.serial from journal j left join event_cursors c on c.writer = j.writer
+       where j.${isOver} and case when j.writer = 0 then not j.awaits_number else j.serial <= c.numbered_up_to end
+         and not exists (select from event_pages p where p.writer = j.writer and p.serial = j.serial)
+       order by j.at limit $2)`,
+    [days, limit],
+  )
+  return (pages.rowCount ?? 0) + (rows.rowCount ?? 0)
+}

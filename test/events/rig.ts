@@ -1,0 +1,84 @@
+/** Apps with events, batches on connections that the test controls, and what the feed then has. */
+import { setAppEvents } from '../../src/actions/apps/manage-apps.ts'
+import { newId } from '../../src/actions/tokens.ts'
+import { counterAccountOfApp } from '../../src/ledger/reference.ts'
+import type { Service } from '../../src/actions/service.ts'
+import { findEvents, type RecordedEvent } from '../../src/store/events/feed.ts'
+import { numberEvents } from '../../src/store/events/number-events.ts'
+import { openWriterClient, type WriterClient } from '../../src/store/writer/connection.ts'
+import { postFast } from '../../src/store/writer/fast-statement.ts'
+import { newPending, type PendingPosting } from '../../src/store/writer/posting.ts'
+import { referenceKeyOf } from '../../src/store/outcomes.ts'
+import { eventually } from '../eventually.ts'
+import { newApp, operator, type Credentials, type TestUser } from '../service.ts'
+
+export async function newAppWithEvents(service: Service): Promise<Credentials> {
+  const credentials = await newApp(service)
+  await setAppEvents(service, operator, credentials.clientId, true)
+  return credentials
+}
+
+/** A connection of a lane, whose waits for rows the test ends. */
+export async function openLane(service: Service): Promise<WriterClient> {
+  return await openWriterClient(service.db.connection, 30_000, () => {})
+}
+
+/** A credit of 0.01. */
+export function creditOf({ clientId }: { clientId: string }, user: TestUser): PendingPosting {
+  const counterAccount = counterAccountOfApp(clientId)
+  const reference = { namespace: counterAccount, type: 'TEST', id: newId() }
+  const posting = {
+    by: { clientId, serviceUserId: user.serviceUserId },
+    amountMinor: 1n,
+    isReversal: false,
+    referenceKey: referenceKeyOf(reference),
+    counterAccount,
+    referenceType: reference.type,
+    referenceId: reference.id,
+    description: null,
+    hasEvents: true,
+  }
+  return newPending(
+    posting,
+    performance.now(),
+    undefined,
+    () => {},
+    () => {},
+  )
+}
+
+export async function postBatch({ client, number }: WriterClient, batch: readonly PendingPosting[]): Promise<void> {
+  const { answers } = await postFast(client, batch, number)
+  if (answers.length !== batch.length) throw new Error(`${batch.length - answers.length} postings were not decided`)
+}
+
+/** Gives every event its number, also beside a process or a timer that is at it. */
+export async function numberAll(service: Service): Promise<void> {
+  await eventually(async () => {
+    await numberEvents(service.db)
+    const { rows } = await service.db.pool.query<{ count: number }>(
+      `select count(*)::int as count from journal j left join event_cursors c on c.writer = j.writer
+       where j.awaits_number or (j.writer <> 0 and j.serial > coalesce(c.numbered_up_to, 0))`,
+    )
+    return rows[0]!.count
+  }, 0)
+}
+
+/** All events of the app, checked to have the numbers 1, 2, 3 …, in pages of an odd size. */
+export async function readAll(service: Service, clientId: string): Promise<RecordedEvent[]> {
+  const all: RecordedEvent[] = []
+  for (;;) {
+    const { events, last } = await findEvents(service.db.pool, clientId, { after: all.length, limit: 37 })
+    all.push(...events)
+    for (const [i, { number }] of all.entries()) if (number !== i + 1) throw new Error(`${number} at place ${i + 1}`)
+    if (all.length >= last) return all
+  }
+}
+
+/** The sequences of each wallet, in the order of the feed. */
+export function sequencesOf(events: readonly RecordedEvent[]): Record<string, number[]> {
+  const found: Record<string, number[]> = {}
+  for (const event of events)
+    if (event.fact === null) (found[event.transfer.walletId] ??= []).push(event.transfer.sequence)
+  return found
+}
