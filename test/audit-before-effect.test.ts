@@ -155,6 +155,7 @@ const lines: Record<string, Line> = {
   'app edit': { make: async () => [await newClientId(), '--name', 'Edited'] },
   'app activate': { make: async () => [await newClientId()] },
   'app deactivate': { make: async () => [await newClientId()] },
+  'app events': { make: async () => [await newClientId(), 'on'] },
   'app rotate': { make: async () => [await newClientId()] },
   'app revoke-secret': {
     make: async () => {

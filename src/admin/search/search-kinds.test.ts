@@ -207,7 +207,10 @@ describe('an amount without a day', () => {
     const holder = await pool.connect()
     await holder.query('begin')
     await holder.query('lock table transfers in access exclusive mode')
-    const page = await pageOf('19.99').finally(() => holder.query('rollback').then(() => holder.release()))
+    const page = await pageOf('19.99').finally(async () => {
+      await holder.query('rollback')
+      holder.release()
+    })
     expect(page).toMatch(/searched the entries since 20.* There was no time for older ones/)
     expect(page).not.toContain('ORDER · order-1')
   })
@@ -289,7 +292,10 @@ test('a kind that does not answer is named, and the others show what they found'
   const holder = await pool.connect()
   await holder.query('begin')
   await holder.query('lock table settlements in access exclusive mode')
-  const page = await pageOf('fernweh').finally(() => holder.query('rollback').then(() => holder.release()))
+  const page = await pageOf('fernweh').finally(async () => {
+    await holder.query('rollback')
+    holder.release()
+  })
   expect(page).toContain('No answer in time: a payout. The results below are not complete; search again.')
   expect(page).toContain(`Fernweh Books ${shop.clientId}`)
   expect(await pageOf('fernweh')).not.toContain('No answer in time')

@@ -30,14 +30,15 @@ export function onlyPathOf(found: Results, q: string): string | undefined {
   return paths.size === 1 && matches.every(({ isExact }) => isExact) ? matches[0]!.path : undefined
 }
 
+const exact = (path: string): Match => ({ path, isExact: true })
+
 function listMatches(found: Results, q: string): Match[] {
   const { exactly, uses, topups, corrections } = found
-  const exact = (path: string): Match => ({ path, isExact: true })
   const match = (path: string, ...keys: (string | null)[]): Match => ({ path, isExact: keys.includes(q) })
   // A ledger entry of a top-up or a correction has its id as the reference, so both match; their pages link to the entry.
   const isOwned = topups.length + corrections.length > 0
   const ownUses = isOwned ? uses.filter((use) => use.namespace !== serviceNamespace) : uses
-  const byName = exactly ? [] : [...found.people.map(({ id }) => match(pathOfUser(id)))]
+  const byName = exactly ? [] : found.people.map(({ id }) => match(pathOfUser(id)))
   return [
     ...(exactly ? [exact(pathOfUser(exactly.id))] : byName),
     ...ownUses.map((use) => exact(pathOfUse(use))),
