@@ -107,8 +107,7 @@ function withWay(path: string, { returnTo, isEmbedded }: Way): string {
   return `${path}${back}${isEmbedded ? '&embedded=1' : ''}`
 }
 
-const endings: Record<SandboxPayment['status'], [title: string, text: string]> = {
-  requires_payment_method: ['Not paid', 'The card was not charged. Go back and try again.'],
+const endings: Record<Exclude<SandboxPayment['status'], 'requires_payment_method'>, [title: string, text: string]> = {
   requires_action: ['One more step', 'Your bank waits for your answer.'],
   processing: ['Processing', 'The bank is taking its time. You can close this page: the result will be told.'],
   succeeded: ['Paid', 'You can close this page.'],
@@ -118,7 +117,13 @@ const endings: Record<SandboxPayment['status'], [title: string, text: string]> =
 
 function done(c: Context, deps: SandboxPageDeps, payment: SandboxPayment, way: Way) {
   if (way.returnTo !== '') return c.redirect(way.returnTo, 303)
-  const [title, text] = endings[payment.status]
+  const { status, decline } = payment
+  if (status === 'requires_payment_method') {
+    const mistake = decline && { field: undefined, message: decline.message }
+    const page = <CardPage deps={deps} payment={payment} way={way} mistake={mistake} />
+    return show(c, deps, payment, 402, 'Pay', way, page)
+  }
+  const [title, text] = endings[status]
   return show(c, deps, payment, 200, title, way, <NoticePage title={title} text={text} />)
 }
 

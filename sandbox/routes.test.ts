@@ -127,6 +127,16 @@ describe('the form', () => {
     }
   })
 
+  test('a refused challenge without a page to return to shows the card form with the reason', async () => {
+    const { id, clientSecret: secret } = await create()
+    await post(`/sandbox/card/${id}`, { ...card, number: '4000002500003155', secret })
+    const refused = await post(`/sandbox/challenge/${id}`, { secret, answer: 'refuse' })
+    const html = await refused.text()
+    expect(refused.status).toBe(402)
+    expect(html).toContain('could not confirm that this was you')
+    expect(html).toContain(`action="/sandbox/card/${id}"`)
+  })
+
   test('the card form is unknown without the right secret', async () => {
     const payment = await create()
     for (const secret of ['', 'wrong', `${payment.clientSecret}x`]) {

@@ -103,6 +103,9 @@ describe('test cards', () => {
     await formIn(page).getByRole('button', { name: 'No, refuse' }).click()
     await page.getByText('Your bank did not confirm that it was you').waitFor()
     expect(await balance()).toBe(0)
+    await payWith(cards.good)
+    await page.getByRole('heading', { name: 'Money added' }).waitFor()
+    expect(await balance()).toBe(25)
   })
 
   const declines = [

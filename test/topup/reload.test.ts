@@ -1,6 +1,7 @@
 /** A top-up that is interrupted: reload at every step, Back, two windows, and a service that is away in between. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
+import { leaveBy } from '../chromium.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { findBarriers } from '../browser/axe.ts'
 import { embed, messagesReceived, startRig, waitForMessage, type Rig } from '../browser/rig.ts'
@@ -175,4 +176,16 @@ test('Back returns from the card to the amount, and Forward to the card', async 
   await typeCard(page, cards.good)
   await heading(page, 'Money added')
   expect(await balance()).toBe(25)
+})
+
+test.each([
+  ['a declined card', cards.declined, 'The card was declined'],
+  ['the bank’s challenge', cards.challenge, 'Your bank asks you to confirm'],
+])('one Back returns from %s to the amount', async (_, number, text) => {
+  await page.goto(await addressOf())
+  await chooseAmount(page)
+  await typeCard(page, number)
+  await page.getByText(text).waitFor()
+  await leaveBy(page, () => history.back())
+  await page.getByRole('button', { name: 'Continue' }).waitFor()
 })

@@ -7,6 +7,8 @@ export function SandboxForm({ intent, nextAction, isChecking, onActed }: CardFor
   const { say } = usePage<'pay'>()
   const loads = useRef(0)
   const observer = useRef<ResizeObserver>(undefined)
+  const acted = useRef(onActed)
+  acted.current = onActed
   const { paymentIntentId, clientSecret } = intent
   // After a reload the frame continues with the bank's challenge. Later changes of the frame are its own.
   const first = useRef(
@@ -23,9 +25,10 @@ export function SandboxForm({ intent, nextAction, isChecking, onActed }: CardFor
       const fit = () => (frame.style.blockSize = `${Math.ceil(content.getBoundingClientRect().bottom)}px`)
       observer.current = new ResizeObserver(fit)
       observer.current.observe(content)
+      content.addEventListener('submit', (event) => void send(event, content).finally(acted.current))
     }
-    // The first load is the empty card form. Each further load answers a submit of the payer: a decline, a challenge or the end.
-    if (loads.current++ > 0) onActed()
+    // The first load is the empty card form. A further load answers a submit that came before this function ran.
+    if (loads.current++ > 0) acted.current()
   }
 
   return (
@@ -36,6 +39,22 @@ export function SandboxForm({ intent, nextAction, isChecking, onActed }: CardFor
       onLoad={(event) => loaded(event.currentTarget)}
     />
   )
+}
+
+/**
+ * Sends the form and shows the answer: a decline, a challenge or the end. A submit by the browser would add an entry to the history, and
+ * Back would then change only the frame instead of returning to the amounts.
+ */
+async function send(event: SubmitEvent, content: HTMLElement): Promise<void> {
+  event.preventDefault()
+  const form = event.target as HTMLFormElement
+  try {
+    const answer = await fetch(form.action, { method: 'POST', body: new FormData(form, event.submitter) })
+    const document = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    content.replaceChildren(...document.querySelector('main')!.childNodes)
+  } catch {
+    // The page asks the server about the payment, and says so if it gets no answer.
+  }
 }
 
 const accents = ['--accent', '--on-accent', '--accent-deep', '--accent-edge', '--accent-text', '--accent-soft']
