@@ -8,6 +8,7 @@ const paths = {
   corrections: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4M14 20h6',
   settlements: 'M4 9h16M4 9l8-5 8 5M6 9v8M10 9v8M14 9v8M18 9v8M4 20h16M4 17h16',
   notes: 'M5 4h14v11l-5 5H5zM14 20v-5h5M8.5 8.5h7M8.5 12h4',
+  deletions: 'M4 7h16M9 7V4h6v3M6.5 7l1 13h9l1-13M10 11v5M14 11v5',
   references: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM20 20l-4.7-4.7',
   books: 'M5 20V10M10 20V4M15 20v-7M20 20V8',
   reconciliation: 'M4 8h13M13 4l4 4-4 4M20 16H7M11 12l-4 4 4 4',

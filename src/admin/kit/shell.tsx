@@ -34,6 +34,7 @@ const groups = {
   People: [
     { name: 'wallets', label: 'Wallets', href: '/admin/wallets' },
     { name: 'notes', label: 'Notes', href: '/admin/notes' },
+    { name: 'deletions', label: 'Deletions', href: '/admin/deletions', counts: ['deletions', 'people'] },
     { name: 'operators', label: 'Operators', href: '/admin/operators', counts: ['changes', 'operators'] },
     { name: 'account', label: 'Your account', href: '/admin/account' },
   ],

@@ -14,7 +14,7 @@ const decider = ({ operators }: Names, { decidedBy }: RequestedDeletion) =>
 export const deletionList = deskList<RequestedDeletion>({
   path: '/admin/deletions',
   name: 'deletions',
-  here: 'wallets',
+  here: 'deletions',
   title: 'Requested deletions',
   sub: 'Deletions of users that operators requested. “Overtaken”: the user deleted the account meanwhile.',
   what: ['deletion', 'deletions'],

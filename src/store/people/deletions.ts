@@ -20,7 +20,7 @@ export type RequestedDeletion = {
   readonly decisionReason: string | null
 }
 
-const isWaitingDeletionSql = `state = 'waiting' and expires_at > now()`
+export const isWaitingDeletionSql = `state = 'waiting' and expires_at > now()`
 
 const stateSql = `case when state = 'waiting' and expires_at <= now() then 'expired' else state end`
 

@@ -4,6 +4,7 @@ import { isOpenDifferenceSql } from '../books/reconciliation.ts'
 import { isOpenContradictionSql } from '../books/processor-lines.ts'
 import { transact, type Database } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
+import { isWaitingDeletionSql } from '../people/deletions.ts'
 import { isFailingSql } from './work-report.ts'
 
 export type Waiting = {
@@ -16,6 +17,8 @@ export type Waiting = {
   readonly work: number
   /** Changes of operators, invitations included, for a second admin's approval. */
   readonly changes: number
+  /** Requested deletions of users, for a second operator's approval. */
+  readonly deletions: number
 }
 
 /** No count goes further: the menu then shows “99+”. */
@@ -29,7 +32,8 @@ const waitingSql = `select
   ${count(`reconciliation_differences d where ${isOpenDifferenceSql}`)}
     + ${count(`report_contradictions where ${isOpenContradictionSql}`)} as differences,
   ${count(`work where ${isFailingSql}`)} as work,
-  ${count(`operator_changes where state = 'waiting' and expires_at > now()`)} as changes`
+  ${count(`operator_changes where state = 'waiting' and expires_at > now()`)} as changes,
+  ${count(`user_deletions where ${isWaitingDeletionSql}`)} as deletions`
 
 /** The database ends the query after this time, so that a locked table does not hold a connection. */
 const statementMs = 1_000
