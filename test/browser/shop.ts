@@ -131,11 +131,11 @@ export const focusIs = (frame: Frame, text: string) =>
   )
 
 /** Moves the focus by Tab alone, once the element is there: Tab would go past a view that is still loading. */
-export async function tabTo(page: Page, frame: Frame, selector: string): Promise<void> {
+export async function tabTo(page: Page, frame: Frame, selector: string, key = 'Tab'): Promise<void> {
   await untilReady(frame, selector)
   for (let presses = 0; presses < 30; presses++) {
     if (await frame.evaluate((selector) => document.activeElement?.matches(selector), selector)) return
-    await page.keyboard.press('Tab')
+    await page.keyboard.press(key)
   }
-  throw new Error(`no way to ${selector} by Tab`)
+  throw new Error(`no way to ${selector} by ${key}`)
 }
