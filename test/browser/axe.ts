@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults, Result } from 'axe-core'
 import type { Frame, Page } from '@playwright/test'
+import { until } from '../until.ts'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -43,7 +44,7 @@ async function findViolations(shown: Frame | Page, isMeant: (result: Result) => 
   const page = 'page' in shown ? shown.page() : shown
   const isDark = await shown.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
   for (const colorScheme of isDark ? (['light', 'dark'] as const) : (['dark', 'light'] as const)) {
-    await page.emulateMedia({ colorScheme })
+    await setScheme(page, shown, colorScheme)
     const wrong = (await examine(shown, colours)).filter(isMeant).flatMap(describe)
     found.push(...wrong.map((line) => `${colorScheme}: ${line}`))
   }
@@ -97,6 +98,12 @@ function listComponents(): string[] {
     return hasText && element.checkVisibility()
   })
   return [...new Set(seen.map((element) => `${missing} ${inline} ${pathOf(element)}`))]
+}
+
+/** A frame takes the scheme of the page around it, and learns it only when that page is drawn. */
+export async function setScheme(page: Page, shown: Frame | Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme })
+  await until(shown, (scheme) => matchMedia(`(prefers-color-scheme: ${scheme})`).matches, colorScheme)
 }
 
 /**

@@ -138,10 +138,9 @@ function startShop(sdk: string) {
       const referrer = searchParams.get('referrer')
       const headers = { 'content-type': 'text/html', ...(referrer && { 'referrer-policy': referrer }) }
       const src = searchParams.get('src')?.replaceAll('&', '&amp;')
-      return new Response(
-        src ? shopPage.replace(slot, `<main id="slot"><iframe src="${src}"></iframe></main>`) : shopPage,
-        { headers },
-      )
+      const { allow, sandbox } = { ...frameAttributes, ...Object.fromEntries(searchParams) }
+      const frame = `<iframe src="${src}" title="Wallet" allow="${allow}" sandbox="${sandbox}"></iframe>`
+      return new Response(src ? shopPage.replace(slot, `<main id="slot">${frame}</main>`) : shopPage, { headers })
     },
   })
 }

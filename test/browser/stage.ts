@@ -1,18 +1,21 @@
 /** Functions that set up the states of the hosted pages. */
 import type { Frame, Page } from '@playwright/test'
 import { postForService } from '../../src/actions/money/post.ts'
-import { untilSeen } from '../until.ts'
-import { embed, waitForMessage, type Rig } from './rig.ts'
+import { frameIn, untilSeen } from '../until.ts'
+import { waitForMessage, type Rig } from './rig.ts'
+import type { Returns } from './returns.ts'
 import { signInOnDevice, type Tenant } from './shop.ts'
 
 /**
  * `show` brings the page into the state and returns the document that shows it. `hasScript: false` runs it in a browser without
- * scripts; `isLast: true` means the page cannot be used afterwards.
+ * scripts; `isLast: true` means the page cannot be used afterwards. Unless `returns` says otherwise, a reload shows the state again, and
+ * Back has no view to return to.
  */
 type State = {
   readonly show: (page: Page) => Promise<Frame | Page>
   readonly hasScript?: false
   readonly isLast?: true
+  readonly returns?: Returns
 }
 export type StatesOf = (stage: Stage) => Record<string, State>
 type Stage = ReturnType<typeof newStage>
@@ -36,9 +39,10 @@ export function newStage(rig: Rig, tenant: Tenant) {
   const wallet = (query: Record<string, string>) => `${rig.base}/widget/wallet?${new URLSearchParams(query)}`
   const topup = (query: Record<string, string>) => `${rig.base}/widget/topup?${new URLSearchParams(query)}`
 
-  async function inShop(page: Page, src: string): Promise<Frame> {
-    await page.goto(rig.shop)
-    return await embed(page, src)
+  /** The app's server writes the frame, with the attributes of the contract or with others. */
+  async function inShop(page: Page, src: string, attributes: Record<string, string> = {}): Promise<Frame> {
+    await page.goto(`${rig.shop}/plain?${new URLSearchParams({ src, ...attributes })}`)
+    return await frameIn(page)
   }
 
   /** A tenant whose user has many entries of a week. */

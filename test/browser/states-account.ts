@@ -47,15 +47,26 @@ export const accountStates: StatesOf = (stage) => {
     return tenant
   }
 
+  const returns = { back: ['.hero-balance'] }
+  const ofPart = { back: ['[data-part=email]', '.hero-balance'] }
+  const withAnswer = (because: string) => ({ ...ofPart, reload: { shows: '.account-part', because } })
+  const typed = withAnswer('what is typed is not kept, and the part is open')
+  const asked = withAnswer('a question is asked again only after a click')
+
   const parts = ['name', 'email', 'password', 'language', 'mails', 'data', 'delete'].map(
-    (part) => [`account-${part}`, { show: async (page: Page) => openPart(page, part, await newMember()) }] as const,
+    (part) =>
+      [
+        `account-${part}`,
+        { show: async (page: Page) => openPart(page, part, await newMember()), returns: ofPart },
+      ] as const,
   )
 
   return {
-    account: { show: async (page) => openAccount(page, await newMember()) },
-    'account-right-to-left': { show: async (page) => openAccount(page, await newMember(), { lang: 'ar' }) },
+    account: { show: async (page) => openAccount(page, await newMember()), returns },
+    'account-right-to-left': { show: async (page) => openAccount(page, await newMember(), { lang: 'ar' }), returns },
     ...Object.fromEntries(parts),
     'account-name-wrong': {
+      returns: typed,
       show: async (page) => {
         const frame = await openPart(page, 'name', await newMember())
         await frame.fill('#field-lastName', '')
@@ -65,6 +76,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-email-codes': {
+      returns: typed,
       show: async (page) => {
         const frame = await openPart(page, 'email', await newMember())
         await frame.fill('#field-email', `another-very-long-address-for-the-second-code.${newEmail()}`)
@@ -78,6 +90,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-password-wrong': {
+      returns: typed,
       show: async (page) => {
         const frame = await openPart(page, 'password', await newMember())
         await frame.fill('#field-password', 'not this one')
@@ -88,6 +101,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-language-chosen': {
+      returns: ofPart,
       show: async (page) => {
         const tenant = await newMember()
         await updateUserLanguage(rig.service.db.pool, tenant.user.userId, 'ar')
@@ -95,6 +109,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-apps': {
+      returns: ofPart,
       show: async (page) => {
         const frame = await openPart(page, 'apps', await withApps())
         await untilSeen(frame, '.account .entry:nth-child(2)')
@@ -102,6 +117,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     disconnecting: {
+      returns: asked,
       show: async (page) => {
         const frame = await openPart(page, 'apps', await withApps())
         await frame.click('.account .entry:nth-child(2) .button')
@@ -110,6 +126,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-signed-in': {
+      returns: ofPart,
       show: async (page) => {
         const frame = await openPart(page, 'signedIn', await withApps())
         await untilSeen(frame, '.browsers')
@@ -117,6 +134,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-sign-out-asked': {
+      returns: asked,
       show: async (page) => {
         const frame = await openPart(page, 'signedIn', await withApps())
         await frame.click('.account-part > .button')
@@ -125,6 +143,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-history': {
+      returns: ofPart,
       show: async (page) => {
         const tenant = await withApps()
         for (let i = 0; i < 11; i++) {
@@ -137,6 +156,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-kept': {
+      returns: ofPart,
       show: async (page) => {
         const frame = await openPart(page, 'delete', await withApps())
         await untilSeen(frame, '.account-part .notice')
@@ -144,6 +164,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-away': {
+      returns: ofPart,
       show: async (page) => {
         const tenant = await newMember()
         const frame = await openAccount(page, tenant)

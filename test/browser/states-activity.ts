@@ -94,12 +94,17 @@ export const activityStates: StatesOf = (stage) => {
     return frame
   }
 
+  const returns = { back: ['.hero-balance'] }
+  const typed = { ...returns, reload: { shows: '.browse .entry', because: 'a search is typed, and not kept' } }
+  const ofEntry = { back: ['.browse .entry', '.hero-balance'] }
+
   return {
     'busy-wallet': { show: (page) => open(page) },
     'busy-wallet-right-to-left': { show: (page) => open(page, { lang: 'ar' }) },
-    'all-activity': { show: (page) => openAll(page) },
-    'all-activity-right-to-left': { show: (page) => openAll(page, { lang: 'ar' }) },
+    'all-activity': { show: (page) => openAll(page), returns },
+    'all-activity-right-to-left': { show: (page) => openAll(page, { lang: 'ar' }), returns },
     'activity-searched': {
+      returns: typed,
       show: async (page) => {
         const frame = await openAll(page)
         await frame.fill('[name=search]', 'kino')
@@ -108,6 +113,7 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'activity-nothing-found': {
+      returns: typed,
       show: async (page) => {
         const frame = await openAll(page)
         await frame.fill('[name=search]', 'marmalade')
@@ -116,6 +122,7 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'activity-of-a-month': {
+      returns: typed,
       show: async (page) => {
         const frame = await openAll(page)
         await frame.fill('[name=search]', 'this month over 20')
@@ -126,6 +133,7 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'activity-of-a-month-right-to-left': {
+      returns: typed,
       show: async (page) => {
         const frame = await openAll(page, { lang: 'ar' })
         await frame.fill('[name=search]', 'أكثر من ٢٠')
@@ -134,8 +142,9 @@ export const activityStates: StatesOf = (stage) => {
         return frame
       },
     },
-    'activity-of-many-apps': { show: (page) => openMany(page) },
+    'activity-of-many-apps': { show: (page) => openMany(page), returns },
     'activity-still-searching': {
+      returns: typed,
       show: async (page) => {
         const frame = await openMany(page)
         answerInstead('/api/widget/activity/sums', () => new Promise(() => undefined))
@@ -145,6 +154,7 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'activity-failed': {
+      returns,
       show: async (page) => {
         answerInstead('/api/widget/activity', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
         const frame = await open(page)
@@ -153,8 +163,8 @@ export const activityStates: StatesOf = (stage) => {
         return frame
       },
     },
-    'detail-of-payment': { show: (page) => openDetail(page, 'Three tickets') },
-    'detail-of-dispute': { show: (page) => openDetail(page, 'Card payment disputed') },
-    'detail-right-to-left': { show: (page) => openDetail(page, 'Three tickets', { lang: 'ar' }) },
+    'detail-of-payment': { show: (page) => openDetail(page, 'Three tickets'), returns: ofEntry },
+    'detail-of-dispute': { show: (page) => openDetail(page, 'Card payment disputed'), returns: ofEntry },
+    'detail-right-to-left': { show: (page) => openDetail(page, 'Three tickets', { lang: 'ar' }), returns: ofEntry },
   }
 }

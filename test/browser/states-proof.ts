@@ -44,16 +44,24 @@ export const proofStates: StatesOf = (stage) => {
     return frame
   }
 
+  const returns = { back: ['.hero-balance'] }
+  const typed = { reload: { shows: '.everything', because: 'the prompt belongs to the click that asked for it' } }
+  const ofAccount = {
+    ...returns,
+    reload: { shows: '.prove #field-password', because: 'an answer is asked again only after a click' },
+  }
+
   return {
     'new-device': { show: (page) => open(page) },
     'new-device-right-to-left': { show: (page) => open(page, { lang: 'ar' }) },
     'new-device-without-transactions': {
       show: async (page) => openWallet(page, await newMember(rig), {}, { isDevice: false }),
     },
-    prompt: { show: (page) => prompted(page, '.everything button') },
-    'prompt-right-to-left': { show: (page) => prompted(page, '.everything button', { lang: 'he' }) },
-    'prompt-for-account': { show: (page) => prompted(page, 'button.avatar') },
+    prompt: { show: (page) => prompted(page, '.everything button'), returns: typed },
+    'prompt-right-to-left': { show: (page) => prompted(page, '.everything button', { lang: 'he' }), returns: typed },
+    'prompt-for-account': { show: (page) => prompted(page, 'button.avatar'), returns },
     'prompt-leaving-app': {
+      returns: ofAccount,
       show: async (page) => {
         const frame = await prompted(page, 'button.avatar')
         await frame.click('.account-exits >> text=Disconnect')
@@ -61,26 +69,36 @@ export const proofStates: StatesOf = (stage) => {
         return frame
       },
     },
-    'prompt-wrong-password': { show: (page) => answered(page, 'not this one', '#field-password-problem') },
+    'prompt-wrong-password': {
+      show: (page) => answered(page, 'not this one', '#field-password-problem'),
+      returns: typed,
+    },
     'prompt-too-many-tries': {
+      returns: typed,
       show: (page) => {
         answerInstead('/api/widget/account/prove', tooMany())
         return answered(page, password, '.prove .notice.bad')
       },
     },
     'prompt-busy': {
+      returns: typed,
       show: (page) => {
         answerInstead('/api/widget/account/prove', tooMany('busy'))
         return answered(page, password, '.prove .notice.bad')
       },
     },
     'prompt-without-network': {
+      returns: typed,
       show: async (page) => {
         await page.route('**/api/widget/account/prove*', (route) => route.abort())
         return await answered(page, password, '.prove .notice.bad')
       },
     },
     'prompt-before-an-act': {
+      returns: {
+        back: ['[data-part=email]', '.hero-balance'],
+        reload: { shows: '.account-part', because: 'the prompt belongs to the click that asked for it' },
+      },
       show: async (page) => {
         const member = await newMember(rig)
         await signInOnDevice(rig, page, member, { hasPassword: false })

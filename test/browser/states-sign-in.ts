@@ -4,9 +4,11 @@ import type { StatesOf } from './stage.ts'
 
 export const signInStates: StatesOf = (stage) => {
   const { tenant, wallet, signedOut, answerInstead } = stage
+  const returns = { reload: { shows: '#field-password', because: 'no step but the one that waits for a code is kept' } }
   return {
     'sign-in': { show: (page) => signedOut(page) },
     'sign-in-wrong': {
+      returns,
       show: async (page) => {
         const frame = await signedOut(page)
         await frame.fill('#field-email', 'ada@example.com')
@@ -18,6 +20,7 @@ export const signInStates: StatesOf = (stage) => {
       },
     },
     'sign-up-with-problems': {
+      returns,
       show: async (page) => {
         const frame = await signedOut(page)
         await frame.click('.under .link-button')
@@ -30,6 +33,7 @@ export const signInStates: StatesOf = (stage) => {
       },
     },
     'sign-up-german': {
+      returns,
       show: async (page) => {
         const frame = await signedOut(page, { lang: 'de' })
         await frame.click('.under .link-button')
@@ -51,6 +55,7 @@ export const signInStates: StatesOf = (stage) => {
       },
     },
     forgot: {
+      returns,
       show: async (page) => {
         const frame = await signedOut(page)
         await frame.click('.forgot .link-button')
@@ -70,6 +75,7 @@ export const signInStates: StatesOf = (stage) => {
       },
     },
     connecting: {
+      returns,
       show: async (page) => {
         answerInstead('/api/widget/auth/login', () =>
           Response.json({ serviceUserId: 'su_00000000000000000000', linkCode: 'lc_x' }),

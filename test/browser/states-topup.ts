@@ -10,6 +10,9 @@ import type { StatesOf } from './stage.ts'
 
 export const topupStates: StatesOf = (stage) => {
   const { rig, tenant, topup, inShop } = stage
+  const returns = { back: ['.presets'] }
+  /** The page around the frame loads the top-up anew. */
+  const anew = (shows: string, because: string) => ({ reload: { shows, because } })
   return {
     'top-up': {
       show: async (page) => {
@@ -26,6 +29,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-in-the-frame-card': {
+      returns: anew('.presets', 'the payment is not paid, and the next one replaces it'),
       show: async (page) => {
         const frame = await inShop(page, topup({ session: await tenant.newSession() }))
         await frame.click('.preset:nth-child(3)')
@@ -35,6 +39,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-in-the-frame-done': {
+      returns: anew('.presets', 'the payment is done, and nothing is missing'),
       show: async (page) => {
         const { client, user, newSession } = await rig.newTenant()
         await client.credit(user.serviceUserId, 3)
@@ -57,6 +62,10 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-declined': {
+      returns: {
+        ...returns,
+        forward: { shows: '.card-frame', because: 'the reload ordered a new payment, which no card has declined' },
+      },
       show: async (page) => {
         await page.goto(
           topup({ session: await tenant.newSession(), lang: 'ar', amount: '14.98', reason: 'Order 1042' }),
@@ -68,6 +77,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-bank': {
+      returns,
       show: async (page) => {
         const { newSession } = await rig.newTenant()
         await page.goto(topup({ session: await newSession(), amount: '14.98', reason: 'Order 1042' }))
@@ -81,6 +91,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-too-many': {
+      returns: anew('.presets', 'the service refused, so no payment is kept'),
       show: async (page) => {
         const { newSession } = await rig.newTenant()
         const session = await newSession()
@@ -116,6 +127,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-repaid': {
+      returns,
       show: async (page) => {
         await page.goto(topup({ session: await (await stage.owing()).newSession() }))
         await untilSeen(page, '.notice.warn')
@@ -162,6 +174,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-wrong-amount': {
+      returns: anew('.presets', 'what is typed is not kept'),
       show: async (page) => {
         await page.goto(topup({ session: await tenant.newSession() }))
         await page.click('.preset.other')

@@ -8,7 +8,7 @@ import { updateSessionsRevoked, type RevokedFor } from '../../src/store/people/w
 import { leaveBy } from '../chromium.ts'
 import { operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
-import { embed, waitForMessage, type Rig } from './rig.ts'
+import { waitForMessage, type Rig } from './rig.ts'
 import { accountScript, type Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
@@ -55,16 +55,29 @@ const endedStates: StatesOf = ({ rig, wallet, topup, inShop }) => {
     await untilSeen(frame, '.panel .button')
     return frame
   }
+  const over = (shows: string) => ({
+    reload: { shows, because: 'the session is over, and only the open page knew why' },
+  })
+  const refused = { reload: { shows: null, because: 'no page may frame an app that is switched off' } }
+  const unknown = { reload: { shows: '.remedy', because: 'the session is deleted, and the address names no app' } }
   const reasons = Object.keys(ends) as SessionEndReason[]
   return {
     ...Object.fromEntries(
       reasons.map((reason) => [
         `ended-${reason}`,
-        // Another session of an app that is switched off opens nothing.
-        { show: (page: Page) => show(page, reason), ...(reason === 'app-off' && { isLast: true as const }) },
+        {
+          show: (page: Page) => show(page, reason),
+          returns: over('#field-password'),
+          // Another session of an app that is switched off opens nothing.
+          ...(reason === 'app-off' && { isLast: true as const, returns: refused }),
+          ...(reason === 'deleted' && { returns: unknown }),
+        },
       ]),
     ),
-    'topup-ended': { show: (page) => show(page, 'signed-out-everywhere', topup, '.topup-head bdi') },
+    'topup-ended': {
+      show: (page) => show(page, 'signed-out-everywhere', topup, '.topup-head bdi'),
+      returns: over('.panel'),
+    },
   }
 }
 
@@ -82,6 +95,7 @@ export const troubleStates: StatesOf = (stage) => {
     },
     'expired-and-nobody-answers': {
       isLast: true,
+      returns: { reload: { shows: '.panel', because: 'the page asks for a session again' } },
       show: async (page) => {
         const session = await tenant.newSession()
         await rig.pass(6 * 60_000)
@@ -97,6 +111,7 @@ export const troubleStates: StatesOf = (stage) => {
     },
     ...endedStates(stage),
     offline: {
+      returns: { reload: { shows: '.hero-balance', because: 'a reload needs the network' } },
       show: async (page) => {
         const frame = await openWallet(page, await funded())
         await page.context().setOffline(true)
@@ -105,6 +120,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     'back-online': {
+      returns: { reload: { shows: '.hero-balance', because: 'the network is no longer news' } },
       show: async (page) => {
         const frame = await openWallet(page, await funded())
         await page.context().setOffline(true)
@@ -131,6 +147,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     'view-loading': {
+      returns: { back: ['.hero-balance'] },
       show: async (page) => {
         await page.route(accountScript, () => {})
         const frame = await openWallet(page, tenant)
@@ -140,6 +157,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     'view-failed': {
+      returns: { back: ['.hero-balance'] },
       show: async (page) => {
         await page.route(accountScript, (route) => route.abort())
         const frame = await openWallet(page, tenant)
@@ -174,9 +192,7 @@ export const troubleStates: StatesOf = (stage) => {
     'scripts-alone': {
       isLast: true,
       show: async (page) => {
-        await page.goto(rig.shop)
-        const src = wallet({ session: await tenant.newSession() })
-        const frame = await embed(page, src, { sandbox: 'allow-scripts' })
+        const frame = await inShop(page, wallet({ session: await tenant.newSession() }), { sandbox: 'allow-scripts' })
         await frame.waitForSelector('text=allow-same-origin')
         return frame
       },

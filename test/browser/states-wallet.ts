@@ -45,6 +45,7 @@ export const walletStates: StatesOf = (stage) => {
       },
     },
     'top-up-offered': {
+      returns: { reload: { shows: '.hero-balance', because: 'the offer belongs to the click that asked for it' } },
       show: async (page) => {
         const frame = await openWallet(page, await funded())
         await frame.click('button.hero-action')

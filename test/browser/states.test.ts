@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import type { Frame, Page } from '@playwright/test'
 import { launchChromium } from '../chromium.ts'
 import { expectNothingStays } from './another-person.ts'
-import { findBarriers, endFading, wantsPictures } from './axe.ts'
+import { findBarriers, endFading, setScheme, wantsPictures } from './axe.ts'
 import { findMisfits, nameOf } from './layout.ts'
+import { expectReturns } from './returns.ts'
 import { startRig } from './rig.ts'
 import { newStage } from './stage.ts'
 import { accountStates } from './states-account.ts'
@@ -55,24 +56,30 @@ async function takePicture(page: Page, shown: Frame | Page, width: number, name:
   await page.screenshot({ path: join(folder, `${name}.png`) })
 }
 
-for (const [name, { show, hasScript = true, isLast = false }] of Object.entries(states)) {
-  test(`the state ${name} fits every width and text size, axe finds no barrier in it, and nothing of it remains for another person`, async () => {
+for (const [name, { show, hasScript = true, isLast = false, returns = {} }] of Object.entries(states)) {
+  test(`the state ${name} fits every width and text size, axe finds no barrier in it, a reload and Back show what they should, and nothing of it remains for another person`, async () => {
     const page = await rig.openPage(hasScript ? {} : { javaScriptEnabled: false })
+    const canSwitch = hasScript && !isLast
+    const switchPerson = async (shown: Frame | Page) => {
+      rig.trouble.answer = undefined
+      if (!canSwitch || !('parentFrame' in shown)) return
+      await Promise.all([page.unrouteAll(), page.context().setOffline(false)])
+      await expectNothingStays(rig, page, shown)
+    }
     try {
       await page.emulateMedia({ colorScheme: 'light' })
       const shown = await show(page)
       const misfits = await findMisfits(page, shown, async (shape) => {
         // Chromium draws the same layout in either scheme.
-        await page.emulateMedia({ colorScheme: shape.width === 1280 ? 'light' : 'dark' })
+        await setScheme(page, shown, shape.width === 1280 ? 'light' : 'dark')
         if (wantsPictures) await takePicture(page, shown, shape.width, `${name}-${nameOf(shape)}`)
       })
       expect(misfits).toEqual([])
-      if (!hasScript) return
-      expect(await findBarriers(shown)).toEqual([])
-      rig.trouble.answer = undefined
-      if (isLast || !('parentFrame' in shown)) return
-      await Promise.all([page.unrouteAll(), page.context().setOffline(false)])
-      await expectNothingStays(rig, page, shown)
+      if (hasScript) expect(await findBarriers(shown)).toEqual([])
+      // What a reload loses is there only before it.
+      if (!returns.reload) return await switchPerson(await expectReturns(page, shown, returns))
+      await switchPerson(shown)
+      await expectReturns(page, isLast ? shown : await show(page), returns)
     } finally {
       rig.trouble.answer = undefined
       await page.unrouteAll({ behavior: 'ignoreErrors' })
