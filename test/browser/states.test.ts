@@ -53,6 +53,8 @@ async function takePicture(page: Page, shown: Frame | Page, width: number, name:
   const height = await shown.evaluate(() => document.getElementById('root')!.getBoundingClientRect().height)
   await page.setViewportSize({ width, height: Math.ceil(height) || 400 })
   await endFading(shown)
+  // The frame draws in its own process: a screenshot at once may still show the former scheme.
+  await shown.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
   await page.screenshot({ path: join(folder, `${name}.png`) })
 }
 
