@@ -35,7 +35,7 @@ export const locks = {
   /** One process at a time converts hashes of addresses. */
   keyAddresses: 0xb111f0ad,
   /** One process at a time gives events their numbers. */
-  numberEvents: 0xb111f0bd,
+  numberEvents: 0xb111f0cd,
   /**
    * The first of two numbers; the second is the writer's number, so that no two connections write the same rows of
    * positions.

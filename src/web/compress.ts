@@ -33,7 +33,7 @@ function parseOffer(offer: string): [name: string, weight: number] {
 }
 
 /** The best quality takes twenty times as long for a tenth less, and here a user waits. */
-const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 7 } }
 
 export function compressNow(text: string, encoding: Exclude<Encoding, 'identity'>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(encoding === 'br' ? brotliCompressSync(text, quick) : gzipSync(text))

@@ -141,7 +141,7 @@ test('a period is marked as paid out once by a double click, reversed on record,
   const back = { id: crypto.randomUUID(), reason: 'the bank sent it back' }
   for (const click of await Promise.all([1, 2].map(() => finance.post(`${path}/${id}/reverse`, back))))
     expect(click.status).toBe(303)
-  const file = await (await viewer.get(`${path}.csv`)).text()
+  const file = await (await viewer.get(`/admin/settlements.csv?app=${other.clientId}`)).text()
   const lines = file.trim().split('\r\n')
   expect(lines).toHaveLength(3)
   expect(lines[1]).toContain('2,,2026-01-31,-10.00,USD,the bank sent it back')

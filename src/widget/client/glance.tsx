@@ -16,33 +16,17 @@ export function Glance({ wallet: { transactions }, skewMs, token }: GlanceProps)
   if (!isWide || !isAllowed || !latest) return null
   return (
     <div class="glance">
-      <LoadView name="activity" title={words.activity} waiting={<Bones />} isOptional>
+      <LoadView name="activity" title={words.activity} isOptional>
         {(View) => <View token={token} version={latest.sequence} skewMs={skewMs} />}
       </LoadView>
     </div>
   )
 }
 
-function Bones() {
-  return (
-    <div class="card stack" aria-hidden="true">
-      {[0, 1, 2, 3].map((row) => (
-        <span key={row} class="skeleton line" />
-      ))}
-    </div>
-  )
-}
-
-/** The width at which the stylesheet puts the latest entries beside the balance. */
-const wide = '(min-width: 60rem)'
-
+/** At the width at which the stylesheet puts the latest entries beside the balance. */
 function useIsWide(): boolean {
-  const [isWide, setWide] = useState(() => matchMedia(wide).matches)
-  useEffect(() => {
-    const query = matchMedia(wide)
-    const follow = () => setWide(query.matches)
-    query.addEventListener('change', follow)
-    return () => query.removeEventListener('change', follow)
-  }, [])
+  const [query] = useState(() => matchMedia('(min-width: 60rem)'))
+  const [isWide, setWide] = useState(query.matches)
+  useEffect(() => void (query.onchange = () => setWide(query.matches)), [])
   return isWide
 }

@@ -9,7 +9,7 @@ const key = 'billfold-entry'
 
 /** A reload leaves `length` as it is; another page of the app makes the history longer, up to the browser's limit. */
 const mostEntries = 50
-type Copy = { readonly path: string; readonly length: number; readonly state: object }
+type Copy = readonly [path: string, length: number, state: object]
 
 /** Safari throws after a hundred changes in half a minute: the page then works on without the entry. */
 export function writeEntry(method: 'pushState' | 'replaceState', state: object, url?: URL): void {
@@ -25,20 +25,19 @@ export function writeEntry(method: 'pushState' | 'replaceState', state: object, 
  */
 export function copyEntry(): void {
   if (!isFramed()) return
-  const { at, ...kept } = (history.state ?? {}) as { at?: object }
-  const state = { ...kept, session: undefined, payment: undefined, at: at && { ...at, depth: 0 } }
-  const copy: Copy = { path: location.pathname, length: history.length, state }
+  const state = { ...(history.state as { at?: object } | null), session: undefined, payment: undefined }
+  if (state.at) state.at = { ...state.at, depth: 0 } as object
   try {
-    sessionStorage.setItem(key, JSON.stringify(copy))
+    sessionStorage.setItem(key, JSON.stringify([location.pathname, history.length, state] satisfies Copy))
   } catch {}
 }
 
 export function restoreEntry(): void {
-  if (!isFramed() || history.state !== null) return
   try {
-    const copy = JSON.parse(sessionStorage.getItem(key)!) as Copy | null
-    const isReload = copy?.path === location.pathname && copy.length === history.length && copy.length < mostEntries
-    if (isReload) history.replaceState(copy.state, '')
+    // Without a copy this throws.
+    const [path, length, state] = JSON.parse(sessionStorage.getItem(key)!) as Copy
+    const isReload = path === location.pathname && length === history.length && length < mostEntries
+    if (isFramed() && !history.state && isReload) history.replaceState(state, '')
   } catch {}
 }
 

@@ -8,9 +8,16 @@ import { Email, Languages, Names, Password } from './profile.tsx'
 import { Mails } from './mail-choices.tsx'
 import { languageName } from '../../../languages/language-name.ts'
 import { call } from '../call.ts'
-import { Icon, type IconName } from '../icons.tsx'
+import { addIcons, Icon, type IconName } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
 import { useIsMounted, ViewHead } from '../parts.tsx'
+
+addIcons({
+  mail: 'M3 6h18v12H3zM3 7l9 7 9-7',
+  bell: 'M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 21h4',
+  globe: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM3 12h18M12 3c4 4 4 14 0 18-4-4-4-14 0-18',
+  device: 'M5 5h14v10H5zM2 19h20',
+})
 
 export type AccountInfo = {
   readonly email: string
