@@ -4,6 +4,10 @@
 export const Billfold = undefined as never
 /** Import it from `@billfold/sdk/server`. */
 export const BillfoldError = undefined as never
+/** Import it from `@billfold/sdk/server`. */
+export const verifyWebhook = undefined as never
+/** Import it from `@billfold/sdk/server`. */
+export const WebhookError = undefined as never
 /** Import it from `@billfold/sdk/browser`. */
 export const mountWallet = undefined as never
 /** Import it from `@billfold/sdk/browser`. */

@@ -1,6 +1,7 @@
 /** Environment → frozen Config. It reports all mistakes at once. No other file reads the environment. */
 import { z } from 'zod'
 import { isKnownCurrency, parseCurrency, parseDecimal, type Currency } from './ledger/money.ts'
+import { loopbackNetworks, parseNetworks, type Network } from './platform/address.ts'
 import { parseRoleRules } from './platform/oidc-roles.ts'
 import { oidcMistakes, toOidcConfig, type OidcConfig } from './platform/oidc-settings.ts'
 import { distanceOf } from './platform/suggest.ts'
@@ -49,6 +50,8 @@ export type Config = {
   readonly processorLinesDays: number
   /** How long events can be read. */
   readonly eventsDays: number
+  /** Networks of receivers that are not public. */
+  readonly webhookAllowedNets: readonly Network[]
 }
 
 /** The provider of the wallet as users see it; the shop that embeds the widget is another party. */
@@ -123,6 +126,7 @@ const plainName = z
   .trim()
   .regex(/^[^\p{C}<>"\\]{1,40}$/u, 'write a name of at most 40 characters, without < > " and \\')
 
+const networks = z.string().refine((text) => parseNetworks(text) !== undefined, 'write networks such as 10.20.0.0/16')
 const decimal = z.string().regex(/^\d+(\.\d+)?$/, 'write a plain amount such as 10 or 2.50')
 
 /** 32 bytes in base64. */
@@ -187,6 +191,7 @@ const settings = z.object({
     .optional(),
   PROCESSOR_LINES_DAYS: whole(31, 36_500).default(730),
   EVENTS_DAYS: whole(1, 365).default(30),
+  WEBHOOK_ALLOWED_NETS: networks.optional(),
   OIDC_ISSUER: url(['https:', 'http:']).optional(),
   OIDC_CLIENT_ID: z.string().min(1).max(255).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
@@ -365,6 +370,7 @@ function toConfig(s: Settings): Config {
       s.OPERATOR_CHANGES_NEED_TWO === undefined ? isProduction : s.OPERATOR_CHANGES_NEED_TWO === '1',
     processorLinesDays: s.PROCESSOR_LINES_DAYS,
     eventsDays: s.EVENTS_DAYS,
+    webhookAllowedNets: parseNetworks(s.WEBHOOK_ALLOWED_NETS ?? (isProduction ? '' : loopbackNetworks))!,
     oidc: toOidcConfig(s),
   })
 }

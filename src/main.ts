@@ -2,6 +2,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { createDemo, findUnsafeForProduction, type Demo } from './actions/demo.ts'
 import { startJobs } from './actions/jobs.ts'
+import { startDeliverer } from './actions/webhooks/deliverer.ts'
 import { findNoWayIn } from './actions/operators/oidc/way-in.ts'
 import { firstOperatorLink } from './actions/operators/manage-operators.ts'
 import { openSecrets } from './actions/secrets/open-secrets.ts'
@@ -80,7 +81,9 @@ async function serve(connection: Connection): Promise<void> {
   const app = buildApp(service)
   const server = listen(app)
   service.sandbox?.setOrigin(server.url.origin)
-  const stops = [startJobs(service), startWork(service, kindsOf(service))]
+  const deliverer = startDeliverer(service)
+  service.eventWaits.onNumbered(deliverer.wake)
+  const stops = [startJobs(service), startWork(service, kindsOf(service)), deliverer.stop]
   const stopJobs = async () => void (await Promise.all(stops.map((stop) => stop())))
   // A replaced worker can wait: new connections go to the others, and its own clients get time to send another request.
   const leave = () => stop(Math.max(config.announceMs, 2_000))

@@ -6,6 +6,8 @@ import { settleApp } from '../src/actions/apps/settle-app.ts'
 import { askCorrection } from '../src/actions/money/correct-wallet.ts'
 import { askDeletion } from '../src/actions/people/request-deletion.ts'
 import { newId } from '../src/actions/tokens.ts'
+import { addEndpoint } from '../src/actions/webhooks/manage-endpoints.ts'
+import { numberEvents } from '../src/store/events/number-events.ts'
 import type { Stage } from '../src/store/operator-sessions.ts'
 import type { Role } from '../src/store/operators.ts'
 import { transact } from '../src/store/connection/database.ts'
@@ -13,7 +15,8 @@ import { insertChange } from '../src/store/operator-access/operator-changes.ts'
 import { mailedLink } from './mailbox.ts'
 import { newOperator, newVisitor, password, type TestOperator, type Visitor } from './operator.ts'
 import { postInJanuary } from './january.ts'
-import { newApp, newUser } from './service.ts'
+import { newAppWithEvents } from './events/rig.ts'
+import { newApp, newUser, operator } from './service.ts'
 import type { Bench } from './topup/rig.ts'
 
 /** Prepared before the form is sent, so that the preparation is not recorded. Without `by` the admin sends it. */
@@ -26,6 +29,7 @@ export type Form = { readonly isRead?: true; readonly make: (role?: Role) => Pro
 const newEmail = () => `${crypto.randomUUID()}@example.com`
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const codeNow = () => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
+const receiver = 'https://shop.example/webhooks'
 const reason = { reason: 'as agreed' }
 const correction = { ...reason, amount: '5', direction: 'credit', account: 'adjustments', transaction: '' }
 const appFields = { name: 'Another shop', allowedOrigins: 'https://b.example', scopes: 'wallet:read' }
@@ -42,6 +46,20 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     const token = await startSession(bench.service, bench.service.db.pool, other.id, stage, device)
     const visitor = newVisitor(bench.app, new Map([['billfold-session', token]]))
     return { ...visitor, id: other.id, actor: `operator:${other.id}` }
+  }
+
+  async function appWithEvents(): Promise<{ clientId: string }> {
+    const { clientId } = await newAppWithEvents(bench.service)
+    await numberEvents(bench.service.db)
+    return { clientId }
+  }
+
+  /** It has had the event that switching events on records. */
+  async function endpoint(): Promise<{ clientId: string; id: string }> {
+    const { clientId } = await appWithEvents()
+    const added = await addEndpoint(bench.service, operator, clientId, { url: receiver, types: null })
+    if (added.kind !== 'added') throw new Error(added.kind)
+    return { clientId, id: added.id }
   }
 
   async function stranger(actor: string): Promise<Someone> {
@@ -132,6 +150,20 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/client-apps/:clientId/events': {
       make: async () => ({ ...(await clientApp()), fields: { to: 'on' } }),
     },
+    '/admin/client-apps/:clientId/events/test': { make: async () => ({ path: await appWithEvents() }) },
+    '/admin/client-apps/:clientId/endpoints': {
+      make: async () => ({ path: await appWithEvents(), fields: { url: receiver, form: crypto.randomUUID() } }),
+    },
+    '/admin/client-apps/:clientId/endpoints/:id/rotate': {
+      make: async () => ({ path: await endpoint(), fields: { overlap: '1h', form: crypto.randomUUID() } }),
+    },
+    '/admin/client-apps/:clientId/endpoints/:id/state': {
+      make: async () => ({ path: await endpoint(), fields: { to: 'disabled' } }),
+    },
+    '/admin/client-apps/:clientId/endpoints/:id/replay': {
+      make: async () => ({ path: await endpoint(), fields: { first: '1', last: '1' } }),
+    },
+    '/admin/client-apps/:clientId/endpoints/:id/remove': { make: async () => ({ path: await endpoint() }) },
     '/admin/client-apps/:clientId/secrets': {
       make: async () => ({ ...(await clientApp()), fields: { overlap: '1h', form: crypto.randomUUID() } }),
     },
@@ -367,5 +399,7 @@ txn_${crypto.randomUUID()},${await readableDay()} 12:00:00,payout,usd,-1.00,0.00
     signedIn,
     giveSecret,
     secretOf,
+    appWithEvents,
+    endpoint,
   }
 }

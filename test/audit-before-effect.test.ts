@@ -163,6 +163,23 @@ const lines: Record<string, Line> = {
       return [clientId, await known.secretOf(clientId)]
     },
   },
+  'endpoint add': { make: async () => [(await known.appWithEvents()).clientId, 'https://shop.example/hooks'] },
+  'endpoint list': { isRead: true, make: async () => [(await known.endpoint()).clientId] },
+  'endpoint rotate': { make: async () => [(await known.endpoint()).id] },
+  'endpoint test': { make: async () => [(await known.appWithEvents()).clientId] },
+  'endpoint disable': { make: async () => [(await known.endpoint()).id] },
+  'endpoint enable': {
+    make: async () => {
+      const { id } = await known.endpoint()
+      await bench.service.db.pool.query(
+        `update endpoints set disabled_at = now(), disabled_for = 'operator' where id = $1`,
+        [id],
+      )
+      return [id]
+    },
+  },
+  'endpoint remove': { make: async () => [(await known.endpoint()).id] },
+  'endpoint replay': { make: async () => [(await known.endpoint()).id, '--first', '1'] },
   'app settlements': { isRead: true, make: async () => [await newClientId()] },
   'app settle': {
     make: async () => [await known.owedApp(), '--through', '2026-01-31', '--reference', 'SEPA 4711'],

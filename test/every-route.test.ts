@@ -126,6 +126,10 @@ test.each(adminRoutes.map((route) => [named(route), route] as const))('%s refuse
 
 /** Replaces the parameter by an existing id, and adds the month, days or difference that some pages require. */
 async function filled(path: string): Promise<string> {
+  if (path.endsWith('/endpoints/:id')) {
+    const { clientId, id } = await forms.endpoint()
+    return path.replace(':clientId', clientId).replace(':id', id)
+  }
   const known: Record<string, () => Promise<string> | string> = {
     '/admin/client-apps/:clientId': () => rig.app.clientId,
     '/admin/wallets/:id': () => rig.owner.userId,

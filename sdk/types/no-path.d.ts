@@ -3,6 +3,10 @@
 export declare const Billfold: never;
 /** Import it from `@billfold/sdk/server`. */
 export declare const BillfoldError: never;
+/** Import it from `@billfold/sdk/server`. */
+export declare const verifyWebhook: never;
+/** Import it from `@billfold/sdk/server`. */
+export declare const WebhookError: never;
 /** Import it from `@billfold/sdk/browser`. */
 export declare const mountWallet: never;
 /** Import it from `@billfold/sdk/browser`. */

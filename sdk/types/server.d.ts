@@ -6,6 +6,8 @@ import type { BillfoldOptions } from './server/settings.ts';
 export { BillfoldError } from './server/error.ts';
 export type { FaultCode } from './server/error.ts';
 export type { BillfoldOptions } from './server/settings.ts';
+export { verifyWebhook, WebhookError } from './server/verify-webhook.ts';
+export type { WebhookFault, WebhookHeaders, WebhookOptions } from './server/verify-webhook.ts';
 /** Pass the id as you stored it. If the user is not linked, the call fails with ACCOUNT_NOT_LINKED. */
 export type OfUser<T> = Omit<T, 'serviceUserId'> & {
     serviceUserId: string | null | undefined;

@@ -1,11 +1,11 @@
 /**
- * Fetches a URL that an operator entered without giving access to the service's own network (SSRF): every address of the
+ * Requests to a URL that an operator entered, without giving access to the service's own network (SSRF): every address of the
  * host must be public, the connection goes to a checked address, redirects are not followed, and size and time are bounded.
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
-import { get as getHttp, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
-import { get as getHttps, type RequestOptions } from 'node:https'
+import { request as requestHttp, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { request as requestHttps, type RequestOptions } from 'node:https'
 import { BlockList, isIP } from 'node:net'
 
 export type PublicAnswer = {
@@ -14,6 +14,8 @@ export type PublicAnswer = {
   readonly bytes: Uint8Array<ArrayBuffer>
   /** False when the body was cut at `maxBytes`. */
   readonly isWhole: boolean
+  /** Where it came from. An allowed address need not be public. */
+  readonly address: string | undefined
 }
 
 /** Tests replace the internet with this: names, addresses, certificates. */
@@ -25,40 +27,76 @@ export type Elsewhere = {
 
 export type Bounds = { readonly maxBytes: number; readonly timeoutMs: number }
 
+/** A body to post. The agent keeps connections open for the next one; each of them was checked when it was opened. */
+export type Posted = { readonly body: string; readonly agent: Agent }
+
 export class NotPublic extends Error {}
+
+type Headers = Readonly<Record<string, string>>
 
 /** Rejects with `NotPublic` before it connects, or with the network's error. */
 export async function fetchPublic(
   url: URL,
-  headers: Readonly<Record<string, string>>,
-  { maxBytes, timeoutMs }: Bounds,
-  { resolve = resolveName, isAllowed = isPublicAddress, ca }: Elsewhere = {},
+  headers: Headers,
+  bounds: Bounds,
+  elsewhere: Elsewhere = {},
+  posted?: Posted,
 ): Promise<PublicAnswer> {
-  const signal = AbortSignal.timeout(timeoutMs)
+  const signal = AbortSignal.timeout(bounds.timeoutMs)
+  const { resolve = resolveName, isAllowed = isPublicAddress, ca } = elsewhere
+  const check = (addresses: readonly LookupAddress[]) => {
+    if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) throw new NotPublic()
+  }
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const family = isIP(host)
-  const addresses = family === 0 ? await unlessAborted(signal, resolve(host)) : [{ address: host, family }]
-  if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) throw new NotPublic()
+  // A host that is an address is not looked up.
+  if (family !== 0) check([{ address: host, family }])
   const options: RequestOptions = {
     headers,
     signal,
     agent: false,
+    ...(posted && { method: 'POST', agent: posted.agent }),
     ...(ca !== undefined && { ca }),
-    // Connect to the checked addresses: a second lookup of the name could return others (DNS rebinding).
-    lookup: (_host, _options, answered) => answered(null, addresses),
+    // Every new connection looks the name up once and goes to what was checked: a second lookup could differ (DNS rebinding).
+    lookup: (host, _options, answered) => {
+      unlessAborted(signal, resolve(host))
+        .then((addresses) => (check(addresses), addresses))
+        .then(
+          (addresses) => answered(null, addresses),
+          (error: Error) => answered(error, []),
+        )
+    },
   }
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const get = url.protocol === 'https:' ? getHttps : getHttp
-    get(url, options, resolve).on('error', reject)
+  const response = await unlessAborted(signal, respond(url, options, posted?.body))
+  const answer = await unlessAborted(signal, readBody(response, bounds.maxBytes)).finally(() => {
+    // A connection whose answer was read to its end may be used again.
+    if (!response.complete) response.destroy()
   })
-  try {
-    return await unlessAborted(signal, readBody(response, maxBytes))
-  } finally {
-    response.destroy()
-  }
+  return answer
+}
+
+/** A kept connection that the other side has closed meanwhile fails at once. The request is then sent over a new one. */
+async function respond(url: URL, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
+  const open = url.protocol === 'https:' ? requestHttps : requestHttp
+  let wasReused = false
+  const send = (options: RequestOptions) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const request = open(url, options, resolve).on('error', (error) => {
+        wasReused = request.reusedSocket
+        reject(error)
+      })
+      request.end(body)
+    })
+  return await send(options).catch((error: unknown) => {
+    if (!wasReused || options.signal?.aborted) throw error
+    return send({ ...options, agent: false })
+  })
 }
 
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<PublicAnswer> {
+  const { statusCode: status = 0, headers, socket } = response
+  // The socket is taken away at the end of the body.
+  const address = socket.remoteAddress
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response as AsyncIterable<Uint8Array>) {
@@ -67,7 +105,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Pu
     if (length > maxBytes) break
   }
   const bytes = new Uint8Array(Buffer.concat(chunks)).slice(0, maxBytes)
-  return { status: response.statusCode ?? 0, headers: response.headers, bytes, isWhole: length <= maxBytes }
+  return { status, headers, bytes, isWhole: length <= maxBytes, address }
 }
 
 async function resolveName(host: string): Promise<LookupAddress[]> {

@@ -40,6 +40,16 @@ const bound: Readonly<Record<string, Bound>> = {
     others: [{ overlap: '24h' }],
     isShownOnce: true,
   },
+  '/admin/client-apps/:clientId/endpoints': {
+    made: ['client-app/client-app-endpoints.tsx', 'form'],
+    others: [{ url: 'https://shop.example/other' }, { type: 'link.created' }],
+    isShownOnce: true,
+  },
+  '/admin/client-apps/:clientId/endpoints/:id/rotate': {
+    made: ['client-app/client-app-endpoints.tsx', 'form'],
+    others: [{ overlap: '24h' }],
+    isShownOnce: true,
+  },
   '/admin/client-apps/:clientId/settlements': {
     made: ['client-app/settlements.tsx', 'id'],
     others: [{ reference: 'SEPA 4712' }, { through: '2026-01-30' }, { amount: '999' }],

@@ -9,6 +9,7 @@ import { accountRoutes } from './operators/account.tsx'
 import { auditRoutes } from './audit.tsx'
 import { booksRoutes } from './books/books.tsx'
 import { clientAppRoutes } from './client-app/client-app.tsx'
+import { endpointRoutes } from './client-app/client-app-endpoints.tsx'
 import { clientAppEventsRoutes } from './client-app/client-app-events.tsx'
 import { clientAppLedgerRoutes } from './client-app/client-app-ledger.ts'
 import { newClientAppRoutes } from './client-app/client-app-new.tsx'
@@ -66,6 +67,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...clientAppsRoutes,
   ...clientAppRoutes,
   ...clientAppEventsRoutes,
+  ...endpointRoutes,
   ...clientAppLedgerRoutes,
   ...secretRoutes,
   ...settlementRoutes,

@@ -22,6 +22,8 @@ const everybody = [
   'GET /admin/client-apps/:clientId/settings',
   'GET /admin/client-apps/:clientId/secrets',
   'GET /admin/client-apps/:clientId/calls',
+  'GET /admin/client-apps/:clientId/events',
+  'GET /admin/client-apps/:clientId/endpoints/:id',
   'GET /admin/client-apps/:clientId/settlements',
   'GET /admin/wallets',
   'GET /admin/client-apps.csv',
@@ -111,6 +113,12 @@ const adminAlone = [
   'POST /admin/client-apps/:clientId',
   'POST /admin/client-apps/:clientId/active',
   'POST /admin/client-apps/:clientId/events',
+  'POST /admin/client-apps/:clientId/events/test',
+  'POST /admin/client-apps/:clientId/endpoints',
+  'POST /admin/client-apps/:clientId/endpoints/:id/rotate',
+  'POST /admin/client-apps/:clientId/endpoints/:id/state',
+  'POST /admin/client-apps/:clientId/endpoints/:id/replay',
+  'POST /admin/client-apps/:clientId/endpoints/:id/remove',
   'POST /admin/client-apps/:clientId/secrets',
   'POST /admin/client-apps/:clientId/secrets/:id/revoke',
   'POST /admin/operators/invite',
@@ -137,11 +145,12 @@ const bench = await openBench({}, 20_000)
 const operators = Object.fromEntries(
   await Promise.all(roles.map(async (role) => [role, await newOperator(bench.opened, role)] as const)),
 ) as Record<Role, TestOperator>
-const { forms, waitingCorrection } = adminForms(bench, operators.admin)
+const { endpoint, forms, waitingCorrection } = adminForms(bench, operators.admin)
 const contradictionId = (await forms['/admin/reconciliation/contradiction']!.make()).fields!['id']!
 const topupId = (await forms['/admin/topups/:id/refund']!.make()).path!['id']!
 const { userId } = await bench.newPayer()
 const correctionId = await waitingCorrection('operator:somebody')
+const shownEndpoint = await endpoint()
 afterAll(() => bench.close())
 
 const routes = adminRoutes
@@ -159,6 +168,8 @@ beforeEach(() =>
 )
 
 function pageAt(path: string): string {
+  if (path.endsWith('/endpoints/:id'))
+    return path.replace(':clientId', shownEndpoint.clientId).replace(':id', shownEndpoint.id)
   const ids = { '/admin/topups': topupId, '/admin/corrections': correctionId }
   const id = Object.entries(ids).find(([start]) => path.startsWith(start))?.[1] ?? userId
   return `${path.replace(':clientId', bench.credentials.clientId).replace(':id', id)}?${asked}`

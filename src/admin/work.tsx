@@ -24,6 +24,7 @@ const kindTexts: Readonly<Record<FailedWork['kind'], string>> = {
   'post-bonus': 'Post a bonus',
   'find-first-payment': 'Find a first payment',
   'deliver-sandbox-webhook': 'Deliver sandbox webhooks',
+  'deliver-event': 'Deliver an event to an endpoint',
   job: 'Periodic job',
 }
 

@@ -6,6 +6,7 @@ const files: readonly (readonly [firstWords: string, load: () => Promise<readonl
   ['app', async () => (await import('./apps.ts')).appCommands],
   ['app', async () => (await import('./app-secrets.ts')).appSecretCommands],
   ['app', async () => (await import('./settlements.ts')).settlementCommands],
+  ['endpoint', async () => (await import('./app-endpoints.ts')).endpointCommands],
   ['user', async () => (await import('./user.ts')).userCommands],
   ['user', async () => (await import('./user-requests.ts')).userRequestCommands],
   ['wallet', async () => (await import('./wallet.ts')).walletCommands],

@@ -417,6 +417,7 @@ function goodFacts(): DatabaseFacts {
     'post-bonus': idle,
     'find-first-payment': idle,
     'deliver-sandbox-webhook': idle,
+    'deliver-event': idle,
   }
   return {
     server: {

@@ -24,6 +24,25 @@ export function networkText(address: string): string {
   return numbers?.length === 8 ? `${compressed([...numbers.slice(0, 4), 0, 0, 0, 0])}/64` : networkOf(address)
 }
 
+export type Network = { readonly address: string; readonly bits: number }
+
+/** Where a developer's receiver runs. */
+export const loopbackNetworks = '127.0.0.0/8, ::1'
+
+/** Networks with commas between, such as `10.0.0.0/8` or `fd00::/8`; an address alone is a network of one. */
+export function parseNetworks(text: string): readonly Network[] | undefined {
+  const nets = text.trim() === '' ? [] : text.split(',').map((net) => parseNetwork(net.trim()))
+  return nets.every((net) => net !== undefined) ? nets : undefined
+}
+
+function parseNetwork(text: string): Network | undefined {
+  const [, before = '', digits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const address = parseAddress(before)
+  const most = address?.includes(':') ? 128 : 32
+  const bits = digits === undefined ? most : Number(digits)
+  return address === undefined || bits > most ? undefined : { address, bits }
+}
+
 /** Four bytes or eight groups. */
 function numbersOf(text: string): number[] | undefined {
   if (text.length > maxLength) return undefined

@@ -79,6 +79,12 @@ export async function findApp(db: Queryable, clientId: string): Promise<App | un
   return { ...app, secrets: secrets.rows }
 }
 
+/** Locks the app's row against other changes of the app. */
+export async function lockApp(tx: Transaction, clientId: string): Promise<App | undefined> {
+  await tx.query('select from apps where client_id = $1 for no key update', [clientId])
+  return await findApp(tx, clientId)
+}
+
 export async function insertApp(db: Queryable, clientId: string, settings: AppSettings): Promise<void> {
   await db.query(
     `insert into apps (client_id, name, allowed_origins, allowed_iframe_parents, scopes, strict_references, accent_color, logo_url,

@@ -94,6 +94,8 @@ export const staying: Readonly<Record<string, string>> = {
   event_pages: 'those of the last EVENTS_DAYS: see deleteOldEvents',
   event_cursors: 'one for each connection that writes at a time',
   event_heads: 'one for each app at most',
+  endpoints: 'made by people, five for each app at most',
+  endpoint_attempts: 'the last thousand of each endpoint',
   apps_version: 'one row',
   books_check: 'one row',
   billfold_migrations: 'one row for each migration',

@@ -20,6 +20,9 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'operators', key: 'id', column: 'totp_secret', purpose: 'operator-totp' },
   // The same purpose as totp_secret, because confirming copies the sealed text unchanged.
   { table: 'operators', key: 'id', column: 'totp_pending', purpose: 'operator-totp' },
+  { table: 'endpoints', key: 'id', column: 'secret', purpose: 'endpoint-secret' },
+  // The same purpose as secret, because a rotation copies the sealed text unchanged.
+  { table: 'endpoints', key: 'id', column: 'old_secret', purpose: 'endpoint-secret' },
 ]
 
 export type SealedText = { readonly id: string; readonly text: string }

@@ -1,4 +1,5 @@
 import type { Service } from '../actions/service.ts'
+import { deliverEvent } from './deliver-event.ts'
 import { deliverSandboxWebhook } from './deliver-sandbox-webhook.ts'
 import { findFirstPayment } from './find-first-payment.ts'
 import type { Kind } from './kind.ts'
@@ -20,6 +21,7 @@ const kinds: readonly Kind[] = [
   postBonus,
   findFirstPayment,
   deliverSandboxWebhook,
+  deliverEvent,
 ]
 
 /** Without a sandbox only leftover webhook work is removed, so a slow poll is enough. */

@@ -4,9 +4,12 @@ import { describeChange, nameActor } from '../actions/operators/describe-change.
 import { roleNames, roleTexts } from '../actions/operators/rights.ts'
 import { writeOperatorLetter, type OperatorMail } from '../actions/mails/operator-letters.ts'
 import type { Letter } from '../actions/mails/letter.ts'
+import { timeText } from '../actions/mails/write-letters.ts'
 import type { Delivered } from '../actions/mails/send-mail.ts'
 import type { Service } from '../actions/service.ts'
 import { chooseLanguage } from '../languages/languages.ts'
+import { findApp } from '../store/apps.ts'
+import { findEndpoint } from '../store/events/endpoints.ts'
 import { findChange } from '../store/operator-access/operator-changes.ts'
 import { updateInviteMailed, updateInviteToken } from '../store/operator-access/operator-invites.ts'
 import { listOperators } from '../store/operators.ts'
@@ -60,6 +63,21 @@ async function write(
   const operator = operators.find(({ id }) => id === mail.operatorId)
   if (!operator) return undefined
   const { name, email: to } = operator
+  if (mail.kind === 'endpoint-failing') {
+    const endpoint = await findEndpoint(db.pool, mail.endpointId)
+    // The failure has ended meanwhile.
+    if (!endpoint?.failingSince && endpoint?.disabledFor !== 'gone') return undefined
+    const content = {
+      kind: mail.kind,
+      app: (await findApp(db.pool, endpoint.clientId))?.name ?? endpoint.clientId,
+      host: new URL(endpoint.url).host,
+      since: timeText((endpoint.failingSince ?? endpoint.disabledAt!).toISOString(), 'en'),
+      error: endpoint.lastError ?? '',
+      isDisabled: endpoint.disabledAt !== null,
+      url: `${config.publicUrl}/admin/apps/${endpoint.clientId}`,
+    }
+    return { to, letter: writeOperatorLetter(config, content, { name, by: config.about.name, approvedBy: null, at }) }
+  }
   if (mail.kind !== 'change-waiting') {
     const facts = { name, by: nameOf(mail.by)!, approvedBy: nameOf(mail.approvedBy), at }
     const content = { kind: mail.kind, roleName: roleNames[mail.role] }

@@ -8,11 +8,12 @@ import { untilSeen } from '../until.ts'
 import { payByCard } from './card-payments.ts'
 import type { StatesOf } from './stage.ts'
 
+/** The page around the frame loads the top-up anew. */
+const anew = (shows: string, because: string) => ({ reload: { shows, because } })
+
 export const topupStates: StatesOf = (stage) => {
   const { rig, tenant, topup, inShop } = stage
   const returns = { back: ['.presets'] }
-  /** The page around the frame loads the top-up anew. */
-  const anew = (shows: string, because: string) => ({ reload: { shows, because } })
   return {
     'top-up': {
       show: async (page) => {

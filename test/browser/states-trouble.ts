@@ -45,6 +45,10 @@ const ends: Record<SessionEndReason, End> = {
   },
 }
 
+const over = (shows: string) => ({
+  reload: { shows, because: 'the session is over, and only the open page knew why' },
+})
+
 const endedStates: StatesOf = ({ rig, wallet, topup, inShop }) => {
   const show = async (page: Page, reason: SessionEndReason, url = wallet, ready = '.hero-balance .visually-hidden') => {
     const tenant = await rig.newTenant()
@@ -55,9 +59,6 @@ const endedStates: StatesOf = ({ rig, wallet, topup, inShop }) => {
     await untilSeen(frame, '.panel .button')
     return frame
   }
-  const over = (shows: string) => ({
-    reload: { shows, because: 'the session is over, and only the open page knew why' },
-  })
   const refused = { reload: { shows: null, because: 'no page may frame an app that is switched off' } }
   const unknown = { reload: { shows: '.remedy', because: 'the session is deleted, and the address names no app' } }
   const reasons = Object.keys(ends) as SessionEndReason[]

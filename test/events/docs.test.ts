@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { buildPackage } from '../../sdk/build.ts'
+import { newWebhookSecret, webhookHeaders } from '../../src/actions/webhooks/webhook-signature.ts'
 import { newClient } from '../client.ts'
 import { eventually } from '../eventually.ts'
 import { readGuides, snippetsOf } from '../example/snippets.ts'
@@ -71,6 +72,34 @@ test('the request in curl gets the answer of the page', async () => {
   const answer = await new Response(child.stdout).text()
   const masked = answer.replaceAll(/(evt|su|txn)_[0-9a-f]{32}/g, '$1_…').replaceAll(/"\d{4}-\d\d-\d\dT[^"]*Z"/g, '"…"')
   expect(JSON.parse(masked)).toEqual(JSON.parse(snippets.get('an-event')!))
+})
+
+test('the check of a webhook accepts what an endpoint gets, and refuses every other body and secret', async () => {
+  await Bun.write(join(folder, 'check-webhook.mjs'), snippets.get('check-webhook.mjs')!)
+  await Bun.write(
+    join(folder, 'run-check.mjs'),
+    `import { readWebhook } from './check-webhook.mjs'
+     const { body, headers, secrets } = JSON.parse(process.argv[2])
+     const event = await readWebhook(new Request('http://shop.test/', { method: 'POST', body, headers }), secrets)
+     process.stdout.write(event ? String(event.number) : 'refused')`,
+  )
+  const body = JSON.stringify({
+    id: 'evt_1',
+    number: 7,
+    type: 'test.ping',
+    timestamp: '2026-01-01T00:00:00Z',
+    data: {},
+  })
+  const secret = newWebhookSecret()
+  const headers = webhookHeaders('evt_1', body, [secret], new Date())
+  const check = async (request: { body: string; headers: object; secrets: string[] }) => {
+    const child = Bun.spawn(['node', 'run-check.mjs', JSON.stringify(request)], { cwd: folder, stdout: 'pipe' })
+    return await new Response(child.stdout).text()
+  }
+  expect(await check({ body, headers, secrets: [newWebhookSecret(), secret] })).toBe('7')
+  expect(await check({ body, headers, secrets: [newWebhookSecret()] })).toBe('refused')
+  expect(await check({ body: `${body} `, headers, secrets: [secret] })).toBe('refused')
+  expect(await check({ body, headers: {}, secrets: [secret] })).toBe('refused')
 })
 
 const start = () => Bun.spawn(['node', 'follow-events.mjs'], { cwd: folder, env: environment(), stdout: 'ignore' })

@@ -32,6 +32,7 @@ const files = [
 const elsewhere = [
   'events.sql',
   'follow-events.mjs',
+  'check-webhook.mjs',
   'read-events',
   'an-event',
   'db-postgres.mjs',

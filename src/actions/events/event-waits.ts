@@ -11,6 +11,8 @@ export type EventWaits = {
   readonly wait: (clientId: string, above: number, limitMs: number, signal: AbortSignal) => Promise<void> | undefined
   /** This process has just written the journal. */
   readonly written: () => void
+  /** Calls it whenever this process has given numbers. */
+  readonly onNumbered: (listener: () => void) => void
   readonly count: () => number
   /** Ends every wait and takes no more. */
   readonly close: () => void
@@ -40,6 +42,7 @@ export function openEventWaits(queries: EventQueries, fault: (error: unknown) =>
   let isNumbering = false
   /** Written while numbers are given, which may have begun too early to see it. */
   let isDue = false
+  let numbered: (() => void) | undefined
 
   async function poll(): Promise<void> {
     pollTimer = undefined
@@ -70,6 +73,7 @@ export function openEventWaits(queries: EventQueries, fault: (error: unknown) =>
       fault(error)
     }
     isNumbering = false
+    numbered?.()
     clearTimeout(pollTimer)
     pollTimer = undefined
     schedule(0)
@@ -84,6 +88,7 @@ export function openEventWaits(queries: EventQueries, fault: (error: unknown) =>
 
   return {
     count: () => total,
+    onNumbered: (listener) => void (numbered = listener),
     written,
     wait: (clientId, above, limitMs, signal) => {
       if (isClosed || signal.aborted) return Promise.resolve()

@@ -25,6 +25,13 @@ export type OperatorMail =
   | { readonly kind: 'link'; readonly inviteId: string }
   | { readonly kind: 'change-waiting'; readonly operatorId: string; readonly changeId: string }
   | {
+      readonly kind: 'endpoint-failing'
+      readonly operatorId: string
+      readonly endpointId: string
+      /** After an hour, after a day, when it was disabled. */
+      readonly stage: 1 | 2 | 3
+    }
+  | {
       readonly kind: NoticeKind
       readonly operatorId: string
       /** Actors, as in the audit log. */
@@ -48,6 +55,15 @@ export type OperatorLetter =
   | { readonly kind: 'invitation'; readonly roleName: string; readonly roleText: string; readonly url: string }
   | { readonly kind: 'reset-link'; readonly url: string }
   | { readonly kind: 'change-waiting'; readonly change: string; readonly url: string }
+  | {
+      readonly kind: 'endpoint-failing'
+      readonly app: string
+      readonly host: string
+      readonly since: string
+      readonly error: string
+      readonly isDisabled: boolean
+      readonly url: string
+    }
   | { readonly kind: NoticeKind; readonly roleName: string }
 
 export type LetterFacts = {
@@ -166,6 +182,20 @@ function contentOf(letter: OperatorLetter, service: string): Content {
         text: `The admin area of ${service} is set to the company account alone. A password is for the time when its provider is away.`,
         after: [ask],
         isUrgent: true,
+      }
+    case 'endpoint-failing':
+      return {
+        subject: letter.isDisabled
+          ? `Webhooks to ${safeText(letter.host, 80)} are switched off at ${service}`
+          : `Webhooks to ${safeText(letter.host, 80)} fail at ${service}`,
+        text: `Events of ${safeText(letter.app, 80)} could not be delivered to ${safeText(letter.host, 80)} since ${letter.since}. The last answer: ${safeText(letter.error, 300)}`,
+        link: { text: 'See the endpoint', url: letter.url },
+        after: [
+          letter.isDisabled
+            ? 'Its events wait. Switch it on again when the receiver works: it goes on where it stood, as long as the events are kept.'
+            : 'Its events wait, and the service tries again at least every hour. After five days it switches the endpoint off.',
+        ],
+        isUrgent: letter.isDisabled,
       }
     case 'change-waiting':
       break

@@ -1,20 +1,46 @@
-/** The app's events: the switch. */
+/** The app's events: the switch, and its endpoints. */
 import { setAppEvents } from '../../actions/apps/manage-apps.ts'
-import type { App } from '../../store/apps.ts'
-import { tabPath } from './client-app-tabs.tsx'
-import { Badge, Form } from '../kit/parts.tsx'
-import { redirect, showNotFound, showProblem } from '../kit/respond.tsx'
-import { may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
+import { findApp, type App } from '../../store/apps.ts'
+import { listEndpoints } from '../../store/events/endpoints.ts'
+import { findEventHeads } from '../../store/events/feed.ts'
+import { Badge, countText, Form } from '../kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { get, may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
+import { Endpoints } from './client-app-endpoints.tsx'
+import { AppHead, tabPath } from './client-app-tabs.tsx'
 
-export const clientAppEventsRoutes: AdminRoute[] = [post('/admin/client-apps/:clientId/events', switchEvents, 'apps')]
+const path = '/admin/client-apps/:clientId/events'
 
-export function AppEvents({ request, app }: { request: AdminRequest; app: App }) {
+export const clientAppEventsRoutes: AdminRoute[] = [get(path, showEvents), post(path, switchEvents, 'apps')]
+
+async function showEvents(request: AdminRequest): Promise<Response> {
+  const { db } = request.service
+  const app = await findApp(db.pool, request.param('clientId'))
+  if (!app) return await showNotFound(request, 'app')
+  const [endpoints, heads] = await Promise.all([
+    listEndpoints(db.pool, app.clientId),
+    findEventHeads(db.pool, [app.clientId]),
+  ])
+  const last = heads.get(app.clientId) ?? 0
+  const body = (
+    <>
+      <AppHead app={app} here="events" />
+      <EventsSwitch request={request} app={app} last={last} />
+      {(app.hasEvents || endpoints.length > 0) && (
+        <Endpoints request={request} app={app} endpoints={endpoints} last={last} />
+      )}
+    </>
+  )
+  return await showPage(request, { title: `Events of ${app.name}`, here: 'apps', body })
+}
+
+function EventsSwitch({ request, app, last }: { request: AdminRequest; app: App; last: number }) {
   return (
-    <section class="card stack" id="events">
+    <section class="card stack">
       <h2>Events {app.hasEvents ? <Badge kind="good">on</Badge> : <Badge>off</Badge>}</h2>
       <p class="muted">
         {app.hasEvents
-          ? 'What happens to its users’ wallets is recorded, and its backend reads it from GET /api/server/events.'
+          ? `What happens to its users’ wallets is recorded, and its backend reads it from GET /api/server/events. The last event has the number ${countText(last)}.`
           : 'Nothing is recorded for the app. What happens until events are switched on is never reported to it.'}
       </p>
       {may(request, 'apps') && (
@@ -37,5 +63,5 @@ async function switchEvents(request: AdminRequest): Promise<Response> {
   if (switched === 'unknown-app') return await showNotFound(request, 'app')
   if (switched === 'cluster')
     return await showProblem(request, 409, 'Events are not available while the ledger is distributed over a cluster.')
-  return redirect(`${tabPath(clientId, 'settings')}?done=events-${to}`)
+  return redirect(`${tabPath(clientId, 'events')}?done=events-${to}`)
 }

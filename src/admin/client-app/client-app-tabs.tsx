@@ -8,6 +8,7 @@ const tabs = {
   overview: ['Overview', ''],
   settings: ['Settings', '/settings'],
   secrets: ['Secrets', '/secrets'],
+  events: ['Events', '/events'],
   settlements: ['Settlements', '/settlements'],
   calls: ['Calls and errors', '/calls'],
 } as const

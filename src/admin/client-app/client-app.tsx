@@ -4,7 +4,6 @@ import { parseAppSettings, setAppActive, updateApp } from '../../actions/apps/ma
 import { listAppCalls } from '../../store/calls/app-calls.ts'
 import { findApp, type App } from '../../store/apps.ts'
 import { countLiveSessions } from '../../store/people/widget-sessions.ts'
-import { AppEvents } from './client-app-events.tsx'
 import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './client-app-form.tsx'
 import { AppRefusals, readAppRefusals } from './client-app-refusals.tsx'
 import { AppHead, tabPath } from './client-app-tabs.tsx'
@@ -119,7 +118,6 @@ async function showSettings(
       ) : (
         <Settings app={app} />
       )}
-      <AppEvents request={request} app={app} />
       {mayChange && <Activity request={request} app={app} liveSessions={liveSessions} />}
     </>
   )

@@ -246,6 +246,51 @@ create table code_handles (
 CREATE INDEX code_handles_email ON code_handles USING btree (email, purpose);
 CREATE INDEX code_handles_expires_at ON code_handles USING btree (expires_at);
 
+create table endpoints (
+  id text collate "C" not null,
+  client_id text collate "C" not null,
+  url text not null,
+  types text[],
+  secret text not null,
+  old_secret text,
+  old_secret_ends_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  delivered_up_to bigint not null,
+  considered_up_to bigint not null default 0,
+  failing_since timestamp with time zone,
+  failed_events integer not null default 0,
+  probes integer not null default 0,
+  next_attempt_at timestamp with time zone not null default now(),
+  last_error text,
+  last_success_at timestamp with time zone,
+  mails_sent integer not null default 0,
+  disabled_at timestamp with time zone,
+  disabled_for text,
+  lease uuid,
+  leased_until timestamp with time zone,
+  constraint endpoints_pkey PRIMARY KEY (id),
+  constraint endpoints_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint endpoints_check CHECK (((disabled_at IS NULL) = (disabled_for IS NULL))),
+  constraint endpoints_check1 CHECK (((old_secret IS NULL) = (old_secret_ends_at IS NULL))),
+  constraint endpoints_delivered_up_to_check CHECK ((delivered_up_to >= 0)),
+  constraint endpoints_disabled_for_check CHECK ((disabled_for = ANY (ARRAY['operator'::text, 'gone'::text, 'failing'::text]))),
+  constraint endpoints_mails_sent_check CHECK (((mails_sent >= 0) AND (mails_sent <= 3))),
+  constraint endpoints_types_check CHECK ((cardinality(types) > 0))
+);
+CREATE INDEX endpoints_of_app ON endpoints USING btree (client_id);
+
+create table endpoint_attempts (
+  endpoint_id text collate "C" not null,
+  serial bigint not null generated always as identity,
+  at timestamp with time zone not null default clock_timestamp(),
+  number bigint not null,
+  status integer,
+  took_ms integer not null,
+  error text,
+  constraint endpoint_attempts_pkey PRIMARY KEY (endpoint_id, serial),
+  constraint endpoint_attempts_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES endpoints(id) ON DELETE CASCADE
+);
+
 create table event_cursors (
   writer integer not null,
   numbered_up_to bigint not null,

@@ -15,6 +15,7 @@ export const workKinds = [
   'post-bonus',
   'find-first-payment',
   'deliver-sandbox-webhook',
+  'deliver-event',
 ] as const
 export type WorkKind = (typeof workKinds)[number]
 

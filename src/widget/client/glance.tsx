@@ -27,6 +27,6 @@ export function Glance({ wallet: { transactions }, skewMs, token }: GlanceProps)
 function useIsWide(): boolean {
   const [query] = useState(() => matchMedia('(min-width: 60rem)'))
   const [isWide, setWide] = useState(query.matches)
-  useEffect(() => void (query.onchange = () => setWide(query.matches)), [])
+  useEffect(() => query.addEventListener('change', () => setWide(query.matches)), [])
   return isWide
 }

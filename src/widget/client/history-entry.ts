@@ -26,7 +26,7 @@ export function writeEntry(method: 'pushState' | 'replaceState', state: object, 
 export function copyEntry(): void {
   if (!isFramed()) return
   const state = { ...(history.state as { at?: object } | null), session: undefined, payment: undefined }
-  if (state.at) state.at = { ...state.at, depth: 0 } as object
+  if (state.at) state.at = { ...state.at, depth: 0 }
   try {
     sessionStorage.setItem(key, JSON.stringify([location.pathname, history.length, state] satisfies Copy))
   } catch {}

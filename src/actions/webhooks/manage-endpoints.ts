@@ -1,0 +1,183 @@
+/** Adding endpoints, changing them and sending events again. The same for the command line and the admin pages. */
+import { EVENT_TYPES } from '../../../sdk/contract.ts'
+import { lockApp } from '../../store/apps.ts'
+import { transact, type Transaction } from '../../store/connection/database.ts'
+import {
+  deleteEndpoint,
+  findNumbersBetween,
+  insertEndpoint,
+  insertReplay,
+  listEndpoints,
+  lockEndpoint,
+  updateEndpointDisabled,
+  updateEndpointEnabled,
+  updateEndpointSecret,
+  type Endpoint,
+} from '../../store/events/endpoints.ts'
+import { journalPing } from '../../store/events/journal.ts'
+import { recordAudit, type Actor } from '../audit.ts'
+import type { Service } from '../service.ts'
+import { newId } from '../tokens.ts'
+import { overlaps, type Overlap } from '../apps/manage-apps.ts'
+import { newWebhookSecret } from './webhook-signature.ts'
+
+export const maxEndpoints = 5
+export const eventTypes: readonly string[] = EVENT_TYPES
+type Managing = Pick<Service, 'db' | 'secrets' | 'config'>
+
+export type EndpointInput = { readonly url: unknown; readonly types: unknown }
+
+export type EndpointChecked =
+  | { readonly url: string; readonly types: readonly string[] | null; readonly problems?: never }
+  | { readonly problems: Readonly<Record<string, string>> }
+
+const maxUrlLength = 2_000
+
+const isKnown = (type: unknown) => (EVENT_TYPES as readonly unknown[]).includes(type)
+
+/** No types means every type, also those of later versions. */
+export function parseEndpoint(
+  { url, types }: EndpointInput,
+  { isProduction }: { isProduction: boolean },
+): EndpointChecked {
+  const problems: Record<string, string> = {}
+  const parsed = typeof url === 'string' && url.length <= maxUrlLength ? URL.parse(url.trim()) : null
+  const schemes = isProduction ? ['https:'] : ['https:', 'http:']
+  if (!parsed || !schemes.includes(parsed.protocol))
+    problems['url'] = `write an address that begins with ${isProduction ? 'https' : 'https or http'}://`
+  else if (parsed.username || parsed.password) problems['url'] = 'write the address without a name and password'
+  else if (parsed.hash) problems['url'] = 'write the address without #'
+  const list = Array.isArray(types) ? types : types === undefined || types === null ? [] : undefined
+  if (!list?.every(isKnown)) problems['types'] = `choose from ${EVENT_TYPES.join(', ')}`
+  if (!parsed || !list || Object.keys(problems).length > 0) return { problems }
+  return { url: parsed.href, types: list.length === 0 ? null : [...new Set(list as string[])] }
+}
+
+export type AddEndpointResult =
+  | { readonly kind: 'added'; readonly id: string; readonly secret: string }
+  | { readonly kind: 'no-app' | 'events-off' | 'too-many' }
+
+export async function addEndpoint(
+  { db, secrets }: Managing,
+  actor: Actor,
+  clientId: string,
+  { url, types }: { readonly url: string; readonly types: readonly string[] | null },
+): Promise<AddEndpointResult> {
+  const id = `we_${newId().replaceAll('-', '')}`
+  const secret = newWebhookSecret()
+  const sealed = await secrets.seal(secret, { purpose: 'endpoint-secret', id })
+  return await transact(db, async (tx) => {
+    // The lock on the app keeps two additions at once within the limit.
+    const app = await lockApp(tx, clientId)
+    if (!app) return { kind: 'no-app' }
+    if (!app.hasEvents) return { kind: 'events-off' }
+    if ((await listEndpoints(tx, clientId)).length >= maxEndpoints) return { kind: 'too-many' }
+    await insertEndpoint(tx, { id, clientId, url, types, secret: sealed })
+    await recordAudit(tx, actor, 'endpoint.added', `app:${clientId}`, { endpoint: id, url, types: types ?? 'all' })
+    return { kind: 'added', id, secret }
+  })
+}
+
+/** Undefined when there is no such endpoint. */
+async function changeEndpoint<T>(
+  { db }: Pick<Service, 'db'>,
+  id: string,
+  change: (tx: Transaction, endpoint: Endpoint) => Promise<T>,
+): Promise<T | undefined> {
+  return await transact(db, async (tx) => {
+    const endpoint = await lockEndpoint(tx, id)
+    return endpoint && (await change(tx, endpoint))
+  })
+}
+
+/** The new secret; it is shown once. */
+export async function rotateEndpointSecret(
+  service: Managing,
+  actor: Actor,
+  id: string,
+  overlap: Overlap,
+): Promise<string | undefined> {
+  const secret = newWebhookSecret()
+  const sealed = await service.secrets.seal(secret, { purpose: 'endpoint-secret', id })
+  return await changeEndpoint(service, id, async (tx, { clientId }) => {
+    await updateEndpointSecret(tx, id, sealed, overlaps[overlap])
+    await recordAudit(tx, actor, 'endpoint.secret-rotated', `app:${clientId}`, { endpoint: id, overlap })
+    return secret
+  })
+}
+
+/** False when it is disabled already. */
+export async function disableEndpoint(service: Managing, actor: Actor, id: string): Promise<boolean | undefined> {
+  return await changeEndpoint(service, id, async (tx, { clientId, disabledAt }) => {
+    if (disabledAt !== null) return false
+    await updateEndpointDisabled(tx, id, 'operator')
+    await recordAudit(tx, actor, 'endpoint.disabled', `app:${clientId}`, { endpoint: id, reason: 'operator' })
+    return true
+  })
+}
+
+/** Continues with the events that waited, or with the next one. False when it is enabled already. */
+export async function enableEndpoint(
+  service: Managing,
+  actor: Actor,
+  id: string,
+  from: 'where-it-stood' | 'now',
+): Promise<boolean | undefined> {
+  return await changeEndpoint(service, id, async (tx, { clientId, disabledAt }) => {
+    if (disabledAt === null) return false
+    await updateEndpointEnabled(tx, id, from === 'now')
+    await recordAudit(tx, actor, 'endpoint.enabled', `app:${clientId}`, { endpoint: id, from })
+    return true
+  })
+}
+
+export async function removeEndpoint(service: Managing, actor: Actor, id: string): Promise<boolean | undefined> {
+  return await changeEndpoint(service, id, async (tx, { clientId, url }) => {
+    await deleteEndpoint(tx, id)
+    await recordAudit(tx, actor, 'endpoint.removed', `app:${clientId}`, { endpoint: id, url })
+    return true
+  })
+}
+
+/** A `test.ping` in the app's feed, for every endpoint that takes its type. False while the app's events are off. */
+export async function pingApp({ db }: Pick<Service, 'db'>, actor: Actor, clientId: string): Promise<boolean> {
+  return await transact(db, async (tx) => {
+    const app = await lockApp(tx, clientId)
+    if (!app?.hasEvents) return false
+    await journalPing(tx, clientId)
+    await recordAudit(tx, actor, 'endpoint.tested', `app:${clientId}`)
+    return true
+  })
+}
+
+/** Of one request. More than that is a case for the feed. */
+export const maxReplayed = 10_000
+
+export type ReplayRange = { readonly first: number; readonly last: number } | { readonly from: Date; readonly to: Date }
+
+export type ReplayResult =
+  | { readonly kind: 'added'; readonly first: number; readonly last: number }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'too-many' }
+
+/** Sends events up to the endpoint's cursor again, each by itself. It gets only the types it chose. */
+export async function replayEvents(
+  service: Pick<Service, 'db' | 'wakeUps'>,
+  actor: Actor,
+  id: string,
+  range: ReplayRange,
+): Promise<ReplayResult | undefined> {
+  const result = await changeEndpoint(service, id, async (tx, { clientId, deliveredUpTo }): Promise<ReplayResult> => {
+    const found = 'first' in range ? range : await findNumbersBetween(tx, clientId, range.from, range.to)
+    // Later events come by themselves.
+    const last = Math.min(found?.last ?? 0, deliveredUpTo)
+    if (!found || found.first > last) return { kind: 'nothing' }
+    const { first } = found
+    if (last - first >= maxReplayed) return { kind: 'too-many' }
+    await insertReplay(tx, id, first, last)
+    await recordAudit(tx, actor, 'endpoint.replayed', `app:${clientId}`, { endpoint: id, first, last })
+    return { kind: 'added', first, last }
+  })
+  if (result?.kind === 'added') service.wakeUps.wake('deliver-event')
+  return result
+}

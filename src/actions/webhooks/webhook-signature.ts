@@ -1,0 +1,24 @@
+/** The signature of a webhook, as Standard Webhooks defines it: `v1,` and the HMAC-SHA256 of `id.timestamp.body`. */
+import { createHmac, randomBytes } from 'node:crypto'
+
+const prefix = 'whsec_'
+
+/** Random, and long enough for every receiver's library (24 to 64 bytes). */
+export function newWebhookSecret(): string {
+  return prefix + randomBytes(32).toString('base64')
+}
+
+/** Headers of one attempt. While a rotation lasts, the event carries one signature for each secret. */
+export function webhookHeaders(
+  id: string,
+  body: Uint8Array | string,
+  secrets: readonly string[],
+  now: Date,
+): Record<string, string> {
+  const timestamp = String(Math.floor(now.getTime() / 1000))
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(prefix.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+}

@@ -1,0 +1,62 @@
+/** Delivers an event that failed while others of its endpoint succeeded, or that an operator asked to have sent again. */
+import { retryEventAfterMs } from '../actions/webhooks/delivery-rules.ts'
+import { openReceiver } from '../actions/webhooks/post-event.ts'
+import { toEvent } from '../actions/events/event-body.ts'
+import type { Service } from '../actions/service.ts'
+import { findEndpoint, insertAttempts, type Endpoint } from '../store/events/endpoints.ts'
+import { findEvents } from '../store/events/feed.ts'
+import type { Piece } from '../store/work/work.ts'
+import { done, single, usual, type Ended, type Kind } from './kind.ts'
+
+/** While the endpoint is disabled or ill, its events wait for it: one probe asks, not each of them. */
+const waitForEndpointMs = 60_000
+/** Of one endpoint in one process, so that a silent one leaves room for the others. */
+const maxPerEndpoint = 2
+const waitForOthersMs = 1_000
+const underWay = new Map<string, number>()
+
+async function deliver(service: Service, { key, attempts }: Piece): Promise<Ended> {
+  const [endpointId = '', number = ''] = key.split('/')
+  const endpoint = await findEndpoint(service.db.pool, endpointId)
+  if (!endpoint) return done
+  if (endpoint.disabledAt !== null || endpoint.failingSince !== null) return later(waitForEndpointMs)
+  const count = underWay.get(endpointId) ?? 0
+  if (count >= maxPerEndpoint) return later(waitForOthersMs)
+  underWay.set(endpointId, count + 1)
+  try {
+    return await deliverOne(service, endpoint, Number(number), attempts)
+  } finally {
+    const left = underWay.get(endpointId)! - 1
+    if (left > 0) underWay.set(endpointId, left)
+    else underWay.delete(endpointId)
+  }
+}
+
+const later = (afterMs: number): Ended => ({ kind: 'again', afterMs, isCounted: false })
+
+async function deliverOne(service: Service, endpoint: Endpoint, number: number, attempts: number): Promise<Ended> {
+  const { events } = await findEvents(service.db.pool, endpoint.clientId, { after: number - 1, limit: 1 })
+  if (!events[0]) return { kind: 'given-up', error: 'The event is older than events are kept.' }
+  const event = toEvent(events[0], endpoint.clientId, service.config.currency)
+  if (endpoint.types?.includes(event.type) === false) return done
+  const receiver = await openReceiver(service, endpoint)
+  try {
+    const outcome = await receiver.post(event)
+    await insertAttempts(service.db.pool, endpoint.id, [outcome])
+    if (outcome.error === null) return done
+    const afterMs = retryEventAfterMs(attempts, outcome.retryAfterMs, Math.random())
+    return afterMs === undefined
+      ? { kind: 'given-up', error: outcome.error }
+      : { kind: 'again', afterMs, error: outcome.error }
+  } finally {
+    receiver.close()
+  }
+}
+
+export const deliverEvent: Kind = {
+  ...usual,
+  ...single(deliver),
+  name: 'deliver-event',
+  concurrency: 8,
+  retryAfterMs: (attempts) => retryEventAfterMs(attempts, undefined, 0.5) ?? 24 * 60 * 60_000,
+}
