@@ -50,6 +50,8 @@ export async function expectReturns(page: Page, shown: Frame | Page, { reload, b
     if (instead.shows !== null) return await untilSeen(await current(), instead.shows)
     await eventually(async () => (await current()).url().startsWith('chrome-error:'), true)
   }
+  // A frame that becomes wide shows more.
+  await page.setViewportSize({ width: 800, height: 900 })
   // The app's page itself needs the network.
   await page.context().setOffline(false)
   await page.reload()

@@ -17,6 +17,7 @@ import {
   rotateEndpointSecret,
 } from '../../actions/webhooks/manage-endpoints.ts'
 import { findApp, type App } from '../../store/apps.ts'
+import { findEventHeads } from '../../store/events/feed.ts'
 import { findEndpoint, listAttempts, type Attempt, type Endpoint } from '../../store/events/endpoints.ts'
 import { Badge, Copy, countText, Empty, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
 import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
@@ -36,7 +37,6 @@ export const endpointRoutes: AdminRoute[] = [
 ]
 
 const pathOf = ({ clientId, id }: Endpoint) => `/admin/client-apps/${clientId}/endpoints/${id}`
-
 /** An endpoint is found only under its own app. */
 async function withEndpoint(
   request: AdminRequest,
@@ -117,12 +117,17 @@ function AddEndpoint({ request, app }: { request: AdminRequest; app: App }) {
         <input type="hidden" name="form" value={crypto.randomUUID()} />
         <Field label="Address" name="url" hint="https://shop.example/webhooks" />
         <fieldset class="stack tight">
-          <legend>Types (none chosen: all, also those of later versions)</legend>
-          {eventTypes.map((type) => (
-            <label key={type} class="check">
-              <input type="checkbox" name="type" value={type} /> <code>{type}</code>
-            </label>
-          ))}
+          <legend class="small">
+            <strong>Types</strong> (none chosen: all, also those of later versions)
+          </legend>
+          <div class="row">
+            {eventTypes.map((type) => (
+              <label class="choice" key={type}>
+                <input type="checkbox" name="type" value={type} />
+                <code>{type}</code>
+              </label>
+            ))}
+          </div>
         </fieldset>
         <div>
           <button class="button" type="submit">
@@ -213,13 +218,12 @@ async function sendTest(request: AdminRequest): Promise<Response> {
     : await showProblem(request, 409, 'Switch the app’s events on first.')
 }
 
-const shownAttempts = 100
-
 async function showEndpoint(request: AdminRequest, endpoint: Endpoint): Promise<Response> {
   const { db } = request.service
-  const [app, attempts] = await Promise.all([
+  const [app, heads, attempts] = await Promise.all([
     findApp(db.pool, endpoint.clientId),
-    listAttempts(db.pool, endpoint.id, shownAttempts),
+    findEventHeads(db.pool, [endpoint.clientId]),
+    listAttempts(db.pool, endpoint.id, 100),
   ])
   const title = `Endpoint of ${app?.name ?? endpoint.clientId}`
   const body = (
@@ -237,7 +241,7 @@ async function showEndpoint(request: AdminRequest, endpoint: Endpoint): Promise<
         </a>
       </Heading>
       <section class="card stack">
-        <p>{describeEndpoint(endpoint, endpoint.deliveredUpTo)}</p>
+        <p>{describeEndpoint(endpoint, heads.get(endpoint.clientId) ?? 0)}</p>
         <p class="muted">
           Delivered up to event {countText(endpoint.deliveredUpTo)}. Types: {endpoint.types?.join(', ') ?? 'all'}. Added{' '}
           <When at={endpoint.createdAt} />.
@@ -260,7 +264,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
       {attempts.length === 0 ? (
         <Empty title="No attempt yet">Nothing has happened since the endpoint was added.</Empty>
       ) : (
-        <Table label="Attempts" head={['Time', 'Event', 'Answer', 'Milliseconds', '']}>
+        <Table label="Attempts" head={['Time', 'Event', 'Answer', 'Milliseconds', 'What failed']}>
           {attempts.map((attempt) => (
             <tr key={`${attempt.at.toISOString()} ${attempt.number}`}>
               <td>

@@ -40,7 +40,7 @@ function EventsSwitch({ request, app, last }: { request: AdminRequest; app: App;
       <h2>Events {app.hasEvents ? <Badge kind="good">on</Badge> : <Badge>off</Badge>}</h2>
       <p class="muted">
         {app.hasEvents
-          ? `What happens to its users’ wallets is recorded, and its backend reads it from GET /api/server/events. The last event has the number ${countText(last)}.`
+          ? `What happens to its users’ wallets is recorded, and its backend reads it from GET /api/server/events. ${last === 0 ? 'There is no event yet.' : `The last event has the number ${countText(last)}.`}`
           : 'Nothing is recorded for the app. What happens until events are switched on is never reported to it.'}
       </p>
       {may(request, 'apps') && (
