@@ -79,6 +79,7 @@ test('the commands that only read are these', () => {
     'app list',
     'app show',
     'app settlements',
+    'endpoint list',
     'wallet show',
     'wallet receipt',
     'correction list',
