@@ -31,6 +31,10 @@ const parentConnections = 4
 /** Logged when the shutdown takes too long. */
 let waitingFor = 'start'
 
+/** A replacement that was asked for before the workers serve follows when they do. */
+let isReplacementDue = false
+let replace = () => void (isReplacementDue = true)
+
 handleSignals()
 await start().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
@@ -159,9 +163,8 @@ async function supervise(connection: Connection): Promise<void> {
     listenInstead,
     onRestart: (code) => log.error('a worker ended and is started again', { code }),
   })
-  process.on('SIGHUP', () => {
-    if (!hasHungUp()) void replaceWorkers(workers)
-  })
+  replace = () => void replaceWorkers(workers)
+  if (isReplacementDue) replace()
   const metricsServer = listenForMetrics(workers.render)
   const db = openDatabase(connection, parentConnections - 1)
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
@@ -211,7 +214,9 @@ function handleSignals(): void {
   // A terminal's signals reach workers too. A worker waits for its parent, and ends when the parent is gone.
   process.on('SIGINT', isWorker ? () => {} : interrupt)
   process.on('SIGHUP', () => {
-    if (!isWorker && (config.workers === 1 || hasHungUp())) stop()
+    if (isWorker) return
+    if (config.workers === 1 || hasHungUp()) stop()
+    else replace()
   })
   if (isWorker) process.on('disconnect', () => stop())
 }

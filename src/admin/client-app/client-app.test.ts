@@ -78,7 +78,7 @@ test('the page shows what the app was answered, by code and route, its users, it
 test('each tab has its own address, marks itself and links the others, and its forms return to it', async () => {
   const { clientId } = await newApp(rig.service)
   const base = `/admin/client-apps/${clientId}`
-  const addresses = ['', '/settings', '/secrets', '/settlements', '/calls'].map((tab) => base + tab)
+  const addresses = ['', '/settings', '/secrets', '/events', '/settlements', '/calls'].map((tab) => base + tab)
   for (const address of addresses) {
     const [, tabs] = /<nav class="tabs"[^>]*>(.*?)<\/nav>/s.exec(await (await viewer.get(address)).text())!
     expect([...tabs!.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!)).toEqual(addresses)
@@ -102,7 +102,7 @@ test('each tab has its own address, marks itself and links the others, and its f
 
 test('a viewer sees every tab, and none of their forms', async () => {
   const { clientId } = await newApp(rig.service)
-  for (const tab of ['', '/settings', '/secrets', '/settlements', '/calls']) {
+  for (const tab of ['', '/settings', '/secrets', '/events', '/settlements', '/calls']) {
     const response = await viewer.get(`/admin/client-apps/${clientId}${tab}`)
     const main = (await response.text()).split('<main')[1]!
     expect([tab, response.status, main.includes('method="post"')]).toEqual([tab, 200, false])
