@@ -16,7 +16,7 @@ const get = async (path: string, encoding?: string) =>
 
 test('an asset is named by its hash, cached for ever, and the same in every compression', async () => {
   const url = await styleUrl('style.css')
-  expect(url).toMatch(/^\/assets\/style\.[0-9a-f]{16}\.css$/)
+  expect(url).toMatch(/^\/assets\/style\.[0-9a-f]{12}\.css$/)
   const plain = await get(url)
   expect(Object.fromEntries(plain.headers)).toMatchObject({
     'cache-control': 'public, max-age=31536000, immutable',
@@ -34,7 +34,7 @@ test('an asset is named by its hash, cached for ever, and the same in every comp
 test('a script and its imports are the production build, cached for ever and compressed', async () => {
   const urls = await scriptUrls('wallet.js')
   expect(urls.length).toBeGreaterThan(1)
-  expect(urls.at(-1)).toMatch(/^\/assets\/wallet-page\.[0-9a-f]{16}\.js$/)
+  expect(urls.at(-1)).toMatch(/^\/assets\/wallet-page\.[0-9a-f]{12}\.js$/)
   for (const url of urls) {
     const response = await get(url, 'br')
     expect(Object.fromEntries(response.headers)).toMatchObject({

@@ -115,7 +115,7 @@ export function sendAsset({ bytes, type }: Asset, request: Request, headers: Rec
 }
 
 async function findAsset(file: string): Promise<Asset | undefined> {
-  const name = file.replace(/\.[0-9a-f]{16}(?=\.\w+$)/, '')
+  const name = file.replace(/\.[0-9a-f]{12}(?=\.\w+$)/, '')
   const asset = await getters.get(name)?.()
   if (asset) return asset.file === file ? asset : undefined
   return file.endsWith('.js') ? (await getScripts()).assets.get(file) : undefined
@@ -236,7 +236,7 @@ function nameByContent(texts: ReadonlyMap<string, string>): Map<string, Script> 
 const types = { css: 'text/css', js: 'text/javascript', json: 'application/json' }
 
 export function toAsset(name: string, identity: Bytes): Asset {
-  const hash = createHash('sha256').update(identity).digest('hex').slice(0, 16)
+  const hash = createHash('sha256').update(identity).digest('hex').slice(0, 12)
   return {
     file: name.replace(/(?=\.\w+$)/, `.${hash}`),
     type: `${types[name.split('.').at(-1) as keyof typeof types]}; charset=utf-8`,

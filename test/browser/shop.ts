@@ -76,7 +76,7 @@ export async function openSignIn(rig: Rig, { clientId }: Tenant) {
 }
 
 /** The script of the account view, loaded on demand; the scripts with its texts have the language in their name. */
-export const accountScript = /\/assets\/account\.[0-9a-f]{16}\.js/
+export const accountScript = /\/assets\/account\.[0-9a-f]{12}\.js/
 
 export const balanceIn = (frame: Frame) => frame.textContent('.hero-balance .visually-hidden')
 

@@ -429,7 +429,7 @@ test('the wallet opens with seven requests; once the user points at it, a view o
   const paths: string[] = []
   page.on('request', (request) => {
     const { origin, pathname } = new URL(request.url())
-    if (origin === rig.base) paths.push(pathname.replace(/\.[0-9a-f]{16}/, ''))
+    if (origin === rig.base) paths.push(pathname.replace(/\.[0-9a-f]{12}/, ''))
   })
   const isLoaded = page.waitForResponse(accountScript)
   const areWordsLoaded = page.waitForResponse(/\/assets\/account\.en\./)
