@@ -180,6 +180,15 @@ describe('an ill event', () => {
     expect(receiver.accepted).toEqual([before + 2])
   })
 
+  test('holds up its user, whose next event does not begin a run after run', async () => {
+    receiver.answer = failing
+    await credit(0)
+    await deliver()
+    await credit(0)
+    expect([await deliver(), await deliver()]).toEqual([1, 0])
+    expect(received()).toEqual([1])
+  })
+
   test('holds up its user until it is decided, and no other', async () => {
     receiver.answer = unless((event) => own(event) === 1)
     await credit(0, 0, 1, 0)

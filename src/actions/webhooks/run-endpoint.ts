@@ -35,6 +35,7 @@ type Run = {
   readonly failed: Map<number, Outcome>
   /** The highest number that was read. */
   readUpTo: number
+  mayHaveMore: boolean
   width: number
   isStopped: boolean
   hasSucceeded: boolean
@@ -60,6 +61,7 @@ export async function deliverTo(
     underWay: new Map(),
     failed: new Map(),
     readUpTo: endpoint.deliveredUpTo,
+    mayHaveMore: true,
     width: firstWidth(endpoint),
     isStopped: false,
     hasSucceeded: false,
@@ -71,7 +73,7 @@ export async function deliverTo(
   let savedAt = performance.now()
   for (;;) {
     if (isEnding()) run.isStopped = true
-    if (!run.isStopped && run.open.size < pageSize) await readMore(service, run)
+    if (!run.isStopped && run.mayHaveMore && run.open.size < pageSize) await readMore(service, run)
     startAttempts(run)
     if (run.underWay.size === 0) break
     accept(run, await Promise.race(run.underWay.values()))
@@ -95,6 +97,8 @@ async function readMore({ db, config }: Delivering, run: Run): Promise<void> {
     run.readUpTo = event.number
     if (types === null || types.includes(event.type)) run.open.set(event.number, event)
   }
+  // Events that come later begin the next run.
+  run.mayHaveMore = page.last > run.readUpTo
 }
 
 function startAttempts(run: Run): void {
@@ -166,13 +170,13 @@ async function save(service: Delivering, run: Run, isLast: boolean): Promise<voi
   const askedMs = isFailing ? Math.max(...[...failed.values()].map(({ retryAfterMs = 0 }) => retryAfterMs)) : 0
   const progress: Progress = {
     deliveredUpTo: lowest === undefined ? run.readUpTo : lowest - 1,
+    consideredUpTo: run.readUpTo,
     setAside,
     attempts,
     hasSucceeded: run.hasSucceeded,
     ...(isFailing && {
       failure: {
         failedEvents: Math.max(countFailed(run), run.hasSucceeded ? 0 : endpoint.failedEvents),
-        consideredUpTo: run.readUpTo,
         retryAfterMs: probeAfterMs(run.hasSucceeded ? 0 : endpoint.probes, askedMs, Math.random()),
         error: firstFailure.error!,
       },

@@ -150,6 +150,8 @@ export type Attempt = {
 
 export type Progress = {
   readonly deliveredUpTo: number
+  /** The last number that the run read, whether or not it was tried. */
+  readonly consideredUpTo: number
   /** Events that failed although the endpoint works: each is tried again as a piece of work. */
   readonly setAside: readonly number[]
   readonly attempts: readonly Attempt[]
@@ -157,7 +159,6 @@ export type Progress = {
   /** Undefined while the endpoint works. */
   readonly failure?: {
     readonly failedEvents: number
-    readonly consideredUpTo: number
     readonly retryAfterMs: number
     readonly error: string
   }
@@ -174,14 +175,14 @@ const firstRetryMs = 5_000
 export async function saveProgress(
   tx: Transaction,
   { id, lease }: Pick<ClaimedEndpoint, 'id' | 'lease'>,
-  { deliveredUpTo, setAside, attempts, hasSucceeded, failure, isLast }: Progress,
+  { deliveredUpTo, consideredUpTo, setAside, attempts, hasSucceeded, failure, isLast }: Progress,
 ): Promise<Endpoint | undefined> {
   const health = failure
-    ? `failing_since = coalesce(failing_since, clock_timestamp()), failed_events = $6, probes = probes + 1, last_error = $7,
-       considered_up_to = $8, next_attempt_at = clock_timestamp() + $9 * interval '1 ms'`
+    ? `failing_since = coalesce(failing_since, clock_timestamp()), failed_events = $7, probes = probes + 1, last_error = $8,
+       next_attempt_at = clock_timestamp() + $9 * interval '1 ms'`
     : `next_attempt_at = case when failing_since is null then next_attempt_at else clock_timestamp() end, ${healthySql}`
   const { rows } = await tx.query<Endpoint>(
-    `update endpoints e set delivered_up_to = greatest(delivered_up_to, $3), ${failure || hasSucceeded ? `${health},` : ''}
+    `update endpoints e set delivered_up_to = greatest(delivered_up_to, $3), considered_up_to = $6, ${failure || hasSucceeded ? `${health},` : ''}
        last_success_at = case when $4 then clock_timestamp() else last_success_at end,
        lease = case when $5 then null else lease end, leased_until = case when $5 then null else ${leaseSql} end
      where id = $1 and lease = $2 returning ${columnsOf('e')}`,
@@ -191,7 +192,8 @@ export async function saveProgress(
       deliveredUpTo,
       hasSucceeded,
       isLast,
-      ...(failure ? [failure.failedEvents, failure.error, failure.consideredUpTo, failure.retryAfterMs] : []),
+      consideredUpTo,
+      ...(failure ? [failure.failedEvents, failure.error, failure.retryAfterMs] : []),
     ],
   )
   const endpoint = maybe(rows)
