@@ -23,6 +23,7 @@ import {
   addEndpoint,
   disableEndpoint,
   enableEndpoint,
+  pingApp,
   replayEvents,
   rotateEndpointSecret,
   type ReplayRange,
@@ -137,12 +138,18 @@ describe('while all is well', () => {
     await other.stop()
   })
 
-  test('more events than one page holds arrive, each once', async () => {
+  test('more events than one page holds arrive, each once; pages without a chosen type are passed in the same run', async () => {
+    const other = startReceiver()
+    const id = await add(other, ['test.ping'])
     const batch = Array.from({ length: 450 }, (_, i) => creditOf(app, users[i % 12]!))
     for (let i = 0; i < batch.length; i += 50) await postBatch(lane, batch.slice(i, i + 50))
+    await pingApp(opened.service, operator, app.clientId)
     await numberEvents(opened.service.db)
     await deliver()
-    expect(sorted(received())).toEqual(Array.from({ length: 450 }, (_, i) => i + 1))
+    expect(sorted(received())).toEqual(Array.from({ length: 451 }, (_, i) => i + 1))
+    expect(other.received.map(({ event }) => own(event))).toEqual([451])
+    await disableEndpoint(opened.service, operator, id)
+    await other.stop()
   })
 })
 

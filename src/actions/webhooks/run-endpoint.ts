@@ -73,10 +73,12 @@ export async function deliverTo(
   let savedAt = performance.now()
   for (;;) {
     if (isEnding()) run.isStopped = true
-    if (!run.isStopped && run.mayHaveMore && run.open.size < pageSize) await readMore(service, run)
+    const mayRead = !run.isStopped && run.mayHaveMore && run.open.size < pageSize
+    if (mayRead) await readMore(service, run)
     startAttempts(run)
-    if (run.underWay.size === 0) break
-    accept(run, await Promise.race(run.underWay.values()))
+    // A page without an event to try is followed by the next one.
+    if (run.underWay.size > 0) accept(run, await Promise.race(run.underWay.values()))
+    else if (!mayRead) break
     if (performance.now() - savedAt < saveEveryMs) continue
     await save(service, run, false)
     savedAt = performance.now()

@@ -15,7 +15,7 @@ const usualMaxBytes = 64 * 1024
 /** A form with a file has a token and the file; a body of a million parts would hold the process while it is split. */
 const maxParts = 8
 /** Fields that may repeat: checkboxes share a name. Any other repeated field is refused. */
-const lists = ['scopes']
+const lists = ['scopes', 'type']
 
 export type FormProblem = 'too-late' | 'too-long' | 'twice'
 
