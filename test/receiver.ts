@@ -15,13 +15,14 @@ export type WebhookReceiver = {
   readonly stop: () => Promise<void>
 }
 
-export function startReceiver(): WebhookReceiver {
+/** On a given port, as a receiver that comes back. */
+export function startReceiver(port = 0): WebhookReceiver {
   const received: Received[] = []
   const accepted: number[] = []
   let underWay = 0
   let most = 0
   const server = Bun.serve({
-    port: 0,
+    port,
     hostname: '127.0.0.1',
     idleTimeout: 60,
     fetch: async (request) => {

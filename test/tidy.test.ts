@@ -81,7 +81,7 @@ const arrows: Record<string, readonly string[]> = {
   'src/admin': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'src/platform'],
   // It knows a service by its address alone, so that it can test any implementation.
   conform: [],
-  'src/cli': ['src/actions', 'conform', 'src/store', 'src/ledger', 'src/cards', 'src/config.ts', 'src/platform'],
+  'src/cli': ['src/actions', 'conform', 'sdk', 'src/store', 'src/ledger', 'src/cards', 'src/config.ts', 'src/platform'],
   'src/config.ts': ['src/ledger', 'src/platform'],
   'src/platform': ['src/store', 'src/config.ts'],
   sdk: [],

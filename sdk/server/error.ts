@@ -30,6 +30,8 @@ export class BillfoldError extends Error {
   readonly requiredAmount: number | undefined
   readonly shortfall: number | undefined
   readonly declineCode: string | undefined
+  /** EVENTS_GONE: the lowest number that is kept. */
+  readonly oldest: number | undefined
   /** The refusal was recorded earlier and is replayed because its reference was used again. */
   readonly replayed: boolean
   readonly mismatch: MismatchField[] | undefined
@@ -54,6 +56,7 @@ export class BillfoldError extends Error {
     this.requiredAmount = details.requiredAmount
     this.shortfall = details.shortfall
     this.declineCode = details.declineCode
+    this.oldest = details.oldest
     this.replayed = details.replayed ?? false
     this.mismatch = details.mismatch
     this.retryAfterMs = details.retryAfterMs
@@ -120,6 +123,7 @@ export function errorOfAnswer(
       requiredAmount: numberOf(body.requiredAmount),
       shortfall: numberOf(body.shortfall),
       declineCode: textOf(body.declineCode, redact),
+      oldest: numberOf(body.oldest),
       replayed: body.replayed === true ? (true as const) : undefined,
       mismatch: mismatchOf(body.mismatch),
     }),

@@ -19,6 +19,7 @@ import type { Service } from '../actions/service.ts'
 import { CommandRefused, UsageMistake, actorOf, isSet, textOf, textsOf } from './command.ts'
 import type { Command, Invocation } from './command.ts'
 import { withService } from './data.ts'
+import { rangeFlags, rangeOf } from './event-flags.ts'
 import { formatFields, formatTime } from './table.ts'
 
 const example = 'we_0123456789abcdef0123456789abcdef'
@@ -162,12 +163,7 @@ The address must be public, or in WEBHOOK_ALLOWED_NETS; in production it must be
     database: 'writes',
     summary: 'send events again, by their numbers or by time',
     positionals: ['endpoint'],
-    flags: {
-      first: { value: 'NUMBER', about: 'the first event' },
-      last: { value: 'NUMBER', about: 'the last event (default: the first one)' },
-      from: { value: 'TIME', about: 'instead: events from this time on, as 2026-01-31T12:00:00Z' },
-      to: { value: 'TIME', about: 'up to this time (default: now)' },
-    },
+    flags: rangeFlags,
     details: `At most ${maxReplayed.toLocaleString('en')} events at once. Every event keeps its id, so a receiver that records ids ignores what it had.`,
     examples: [
       `endpoint replay ${example} --first 17 --last 40`,
@@ -178,9 +174,7 @@ The address must be public, or in WEBHOOK_ALLOWED_NETS; in production it must be
         const id = invocation.positionals[0]!
         const result = await replayEvents(service, actorOf(invocation), id, rangeOf(invocation, service.now()))
         if (!result) throw unknownEndpoint(invocation)
-        if (result.kind === 'nothing') throw new CommandRefused('The endpoint has had no event of that range.')
-        if (result.kind === 'too-many')
-          throw new CommandRefused(`Those are more than ${maxReplayed.toLocaleString('en')} events: ask for fewer.`)
+        if (result.kind !== 'added') throw new CommandRefused(replayRefusals[result.kind])
         const { first, last } = result
         return { json: { id, first, last }, text: `The events ${first} to ${last} are sent again.` }
       }),
@@ -191,6 +185,11 @@ const refusals = {
   'no-app': 'There is no app {app}. "app list" shows all.',
   'events-off': 'The events of {app} are off. Switch them on with "app events {app} on".',
   'too-many': `The app has ${maxEndpoints} endpoints already.`,
+} as const
+
+export const replayRefusals = {
+  nothing: 'The endpoint has had no event of that range.',
+  'too-many': `Those are more than ${maxReplayed.toLocaleString('en')} events: ask for fewer.`,
 } as const
 
 async function change(
@@ -210,31 +209,12 @@ async function change(
   })
 }
 
-function unknownEndpoint(invocation: Invocation): CommandRefused {
+export function unknownEndpoint(invocation: Invocation): CommandRefused {
   return new CommandRefused(`There is no endpoint ${invocation.positionals[0]}. "endpoint list" shows those of an app.`)
 }
 
 function isOverlap(text: string): text is Overlap {
   return Object.hasOwn(overlaps, text)
-}
-
-function rangeOf(invocation: Invocation, now: Date) {
-  const [first, last, from, to] = ['first', 'last', 'from', 'to'].map((flag) => textOf(invocation, flag))
-  if ((first === undefined) === (from === undefined)) throw new UsageMistake('Write either --first or --from.')
-  if (first !== undefined) return { first: numberOf('first', first), last: numberOf('last', last ?? first) }
-  return { from: timeOf('from', from!), to: to === undefined ? now : timeOf('to', to) }
-}
-
-function numberOf(flag: string, text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageMistake(`--${flag}: write the number of an event.`)
-  return Number(text)
-}
-
-function timeOf(flag: string, text: string): Date {
-  const at = new Date(text)
-  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(at.getTime()))
-    throw new UsageMistake(`--${flag}: write a time such as 2026-01-31T12:00:00Z.`)
-  return at
 }
 
 function describeFor(endpoint: Endpoint, last: number): string {

@@ -13,6 +13,7 @@ import {
   type Io,
   type Reply,
 } from './command.ts'
+import { isConfirmed, yesFlag } from './ask-first.ts'
 import { readLine } from './password.ts'
 
 export const conformCommands: readonly Command[] = [
@@ -31,7 +32,7 @@ export const conformCommands: readonly Command[] = [
       'parent-origin': { value: 'ORIGIN', about: 'one of the app’s allowedIframeParents' },
       'other-client-id': { value: 'CLIENTID', about: 'another app, which that user has not signed in through' },
       patient: { about: 'also wait for a session to expire, which takes five minutes' },
-      yes: { about: 'do not ask before money moves' },
+      yes: yesFlag('money moves'),
     },
     details: `The secret comes from BILLFOLD_CLIENT_SECRET or stdin, that of the other app from BILLFOLD_OTHER_CLIENT_SECRET.
 
@@ -103,13 +104,7 @@ async function announce(invocation: Invocation, { url, clientId, serviceUserId, 
     .write(`This test moves money in the wallet of ${serviceUserId} at ${url}, as the app ${clientId}: it credits ${float}, debits and credits small
 amounts, for an instant the whole balance if that is at most 1,000, and at the end undoes its own movements, and no others.
 ${isPatient ? 'It takes five minutes and some seconds.' : 'It takes some seconds.'} Ctrl-C ends it and undoes what has moved so far.\n`)
-  if (!io.input.isTTY || isSet(invocation, 'yes')) return
-  io.errors.write('Continue? [y/N] ')
-  const interrupted = new Promise<never>((_, reject) =>
-    io.signal.addEventListener('abort', () => reject(new Error('Interrupted.'))),
-  )
-  const answer = await Promise.race([readLine(io.input), interrupted])
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandRefused('Not started; nothing has moved.')
+  if (!(await isConfirmed(invocation))) throw new CommandRefused('Not started; nothing has moved.')
 }
 
 export function replyTo(url: string, { verdicts, left, balance, isInterrupted }: Conformance): Reply {

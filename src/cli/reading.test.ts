@@ -80,6 +80,8 @@ test('the commands that only read are these', () => {
     'app show',
     'app settlements',
     'endpoint list',
+    'events list',
+    'events show',
     'wallet show',
     'wallet receipt',
     'correction list',

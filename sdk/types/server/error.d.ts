@@ -27,6 +27,8 @@ export declare class BillfoldError extends Error {
     readonly requiredAmount: number | undefined;
     readonly shortfall: number | undefined;
     readonly declineCode: string | undefined;
+    /** EVENTS_GONE: the lowest number that is kept. */
+    readonly oldest: number | undefined;
     /** The refusal was recorded earlier and is replayed because its reference was used again. */
     readonly replayed: boolean;
     readonly mismatch: MismatchField[] | undefined;

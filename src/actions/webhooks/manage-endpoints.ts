@@ -1,9 +1,10 @@
 /** Adding endpoints, changing them and sending events again. The same for the command line and the admin pages. */
 import { EVENT_TYPES } from '../../../sdk/contract.ts'
 import { lockApp } from '../../store/apps.ts'
-import { transact, type Transaction } from '../../store/connection/database.ts'
+import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'
 import {
   deleteEndpoint,
+  findEndpoint,
   findNumbersBetween,
   insertEndpoint,
   insertReplay,
@@ -16,6 +17,7 @@ import {
 } from '../../store/events/endpoints.ts'
 import { journalPing } from '../../store/events/journal.ts'
 import { recordAudit, type Actor } from '../audit.ts'
+import { selectEvents } from '../events/select-events.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 import { overlaps, type Overlap } from '../apps/manage-apps.ts'
@@ -160,6 +162,46 @@ export type ReplayResult =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'too-many' }
 
+/** Later events than the endpoint's cursor come by themselves. */
+async function replayableIn(
+  db: Queryable,
+  { clientId, deliveredUpTo }: Endpoint,
+  range: ReplayRange,
+): Promise<ReplayResult> {
+  const found = 'first' in range ? range : await findNumbersBetween(db, clientId, range.from, range.to)
+  const last = Math.min(found?.last ?? 0, deliveredUpTo)
+  if (!found || found.first > last) return { kind: 'nothing' }
+  return last - found.first >= maxReplayed ? { kind: 'too-many' } : { kind: 'added', first: found.first, last }
+}
+
+export type ReplayPlan =
+  | {
+      readonly kind: 'planned'
+      readonly url: string
+      readonly first: number
+      readonly last: number
+      /** Events between them of the types that the endpoint gets. */
+      readonly count: number
+    }
+  | { readonly kind: 'nothing' | 'too-many' }
+
+/** What `replayEvents` would send. Undefined when there is no such endpoint. */
+export async function planReplay(
+  service: Pick<Service, 'db' | 'config'>,
+  id: string,
+  range: ReplayRange,
+): Promise<ReplayPlan | undefined> {
+  const endpoint = await findEndpoint(service.db.pool, id)
+  if (!endpoint) return undefined
+  const found = await replayableIn(service.db.pool, endpoint, range)
+  if (found.kind !== 'added') return found
+  const { clientId, types, url } = endpoint
+  const selection = { after: found.first - 1, upTo: found.last, types, limit: maxReplayed }
+  const { events, oldest } = await selectEvents(service, clientId, selection)
+  if (events.length === 0) return { kind: 'nothing' }
+  return { kind: 'planned', url, first: Math.max(found.first, oldest), last: found.last, count: events.length }
+}
+
 /** Sends events up to the endpoint's cursor again, each by itself. It gets only the types it chose. */
 export async function replayEvents(
   service: Pick<Service, 'db' | 'wakeUps'>,
@@ -167,16 +209,13 @@ export async function replayEvents(
   id: string,
   range: ReplayRange,
 ): Promise<ReplayResult | undefined> {
-  const result = await changeEndpoint(service, id, async (tx, { clientId, deliveredUpTo }): Promise<ReplayResult> => {
-    const found = 'first' in range ? range : await findNumbersBetween(tx, clientId, range.from, range.to)
-    // Later events come by themselves.
-    const last = Math.min(found?.last ?? 0, deliveredUpTo)
-    if (!found || found.first > last) return { kind: 'nothing' }
-    const { first } = found
-    if (last - first >= maxReplayed) return { kind: 'too-many' }
+  const result = await changeEndpoint(service, id, async (tx, endpoint) => {
+    const found = await replayableIn(tx, endpoint, range)
+    if (found.kind !== 'added') return found
+    const { first, last } = found
     await insertReplay(tx, id, first, last)
-    await recordAudit(tx, actor, 'endpoint.replayed', `app:${clientId}`, { endpoint: id, first, last })
-    return { kind: 'added', first, last }
+    await recordAudit(tx, actor, 'endpoint.replayed', `app:${endpoint.clientId}`, { endpoint: id, first, last })
+    return found
   })
   if (result?.kind === 'added') service.wakeUps.wake('deliver-event')
   return result

@@ -8,7 +8,7 @@ import type { Attempt, Endpoint } from '../../store/events/endpoints.ts'
 import { fetchPublic, isPublicAddress, NotPublic, type Elsewhere, type PublicAnswer } from '../public-fetch.ts'
 import type { Service } from '../service.ts'
 import { maxWidth, parseRetryAfter } from './delivery-rules.ts'
-import { webhookHeaders } from './webhook-signature.ts'
+import { deliveryHeaders } from './webhook-signature.ts'
 
 export type Outcome = Attempt & {
   /** The receiver asked to be sent nothing any more. */
@@ -46,10 +46,8 @@ export async function openReceiver(
       const at = now()
       const startedAt = performance.now()
       const headers = {
-        'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(body)),
-        'user-agent': 'Billfold-Webhooks/1',
-        ...webhookHeaders(event.id, body, signing, at),
+        ...deliveryHeaders(event.id, body, signing, at),
       }
       const bounds = { maxBytes: maxAnswerBytes, timeoutMs }
       const answer = await fetchPublic(url, headers, bounds, { ...elsewhere, isAllowed }, { body, agent }).catch(

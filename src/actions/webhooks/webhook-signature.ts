@@ -3,12 +3,32 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 const prefix = 'whsec_'
 
+/** 24 to 64 bytes, as Standard Webhooks asks. */
+export function isWebhookSecret(text: string): boolean {
+  const key = Buffer.from(text.slice(prefix.length), 'base64')
+  return text === prefix + key.toString('base64') && key.length >= 24 && key.length <= 64
+}
+
 /** Random, and long enough for every receiver's library (24 to 64 bytes). */
 export function newWebhookSecret(): string {
   return prefix + randomBytes(32).toString('base64')
 }
 
-/** Headers of one attempt. While a rotation lasts, the event carries one signature for each secret. */
+/** All headers of one attempt that belong to the event. */
+export function deliveryHeaders(
+  id: string,
+  body: string,
+  secrets: readonly string[],
+  now: Date,
+): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Billfold-Webhooks/1',
+    ...webhookHeaders(id, body, secrets, now),
+  }
+}
+
+/** The signature of one attempt. While a rotation lasts, the event carries one signature for each secret. */
 export function webhookHeaders(
   id: string,
   body: Uint8Array | string,
