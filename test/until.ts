@@ -15,14 +15,26 @@ export async function until<Argument extends Sendable>(
   argument?: Argument,
 ): Promise<void> {
   const ask = isSo as (argument: unknown) => boolean | undefined
-  await eventually(async () => {
-    try {
-      return Boolean(await shown.evaluate(ask, argument))
-    } catch (error) {
-      if (!hasLeft(error)) throw error
-      return false
-    }
-  }, true)
+  try {
+    await eventually(async () => {
+      try {
+        return Boolean(await shown.evaluate(ask, argument))
+      } catch (error) {
+        if (!hasLeft(error)) throw error
+        return false
+      }
+    }, true)
+  } catch (error) {
+    throw await withShownText(error, shown)
+  }
+}
+
+/** Adds what the document shows to the error of a wait: a failure by chance is seen once. */
+export async function withShownText(error: unknown, shown: Page | Frame): Promise<unknown> {
+  if (!(error instanceof Error)) return error
+  const text = await shown.evaluate(() => document.body.innerText).catch((reason: unknown) => String(reason))
+  error.message += `\n${shown.url().split('?')[0]} shows:\n${text.slice(0, 2_000)}`
+  return error
 }
 
 /** Waits until something that matches the CSS selector can be seen. */

@@ -2,7 +2,8 @@
  * Windows of a browser, each as a new visitor has it. To make one costs Chromium more than most tests do with it, so a
  * plain window that was given back is wiped and used again.
  */
-import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
+import type { Browser, BrowserContextOptions, Frame, Page } from '@playwright/test'
+import { withShownText } from './until.ts'
 
 export function newWindows(
   browser: Browser,
@@ -20,6 +21,7 @@ export function newWindows(
     // Of the windows that this one opens too. A wait that fails costs this long; one on a busy machine must not fail.
     context.setDefaultTimeout(60_000)
     const page = await context.newPage()
+    explainWaits(page)
     await prepare(page)
     if (isPlain) reusable.add(page)
     return page
@@ -55,4 +57,23 @@ export function newWindows(
     ])
   }
   return { open, giveBack }
+}
+
+let areExplained = false
+
+/** Playwright's own waits say what they waited for, not what the document showed instead. */
+function explainWaits(page: Page): void {
+  if (areExplained) return
+  areExplained = true
+  const frameClass = Object.getPrototypeOf(page.mainFrame()) as Frame
+  for (const name of ['waitForSelector', 'click', 'fill'] as const) {
+    const wait = frameClass[name] as (...given: unknown[]) => Promise<unknown>
+    Object.assign(frameClass, {
+      [name](this: Frame, ...given: unknown[]) {
+        return wait.apply(this, given).catch(async (error: unknown) => {
+          throw await withShownText(error, this)
+        })
+      },
+    })
+  }
 }

@@ -8,6 +8,7 @@ import { linkUser, newApp, newUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, startRig } from './rig.ts'
 import {
+  clickPart,
   focusIs,
   newMember as makeMember,
   openShop,
@@ -28,8 +29,7 @@ const newMember = () => makeMember(rig)
 
 async function openPart(member: Member, part: string): Promise<{ page: Page; frame: Frame }> {
   const { page, frame } = await openShop(rig, member)
-  await frame.click('button.avatar')
-  await frame.click(`[data-part=${part}]`)
+  await clickPart(frame, part)
   await untilReady(frame, '.account-part')
   return { page, frame }
 }
@@ -40,6 +40,26 @@ async function signIn(page: Page, frame: Frame, { email }: Member): Promise<void
   await frame.fill('#field-password', password)
   await page.keyboard.press('Enter')
 }
+
+test('no row of the account moves when its values arrive', async () => {
+  const { page, frame } = await openShop(rig, await newMember())
+  const answer = Promise.withResolvers<void>()
+  await page.route('**/api/widget/account?*', async (route) => {
+    await answer.promise
+    await route.continue()
+  })
+  const topOfLast = () =>
+    frame.evaluate(() => document.querySelector('[data-part=delete]')!.getBoundingClientRect().top + scrollY)
+  await frame.click('button.avatar')
+  await untilReady(frame, '[data-part=delete]')
+  expect(await frame.locator('.account-row .muted').count()).toBe(0)
+  const before = await topOfLast()
+  answer.resolve()
+  await untilSeen(frame, '[data-part=email] .muted')
+  expect(await topOfLast()).toBe(before)
+  expect(await frame.textContent('[data-part=language] .muted')).toBe('English')
+  await rig.closePage(page)
+})
 
 test('names are changed by keyboard alone, and the focus comes back to the row that led there', async () => {
   const { page, frame } = await openShop(rig, await newMember())
@@ -174,8 +194,7 @@ test('a chosen language applies at once, after a reload, and to a later session;
   await untilSeen(signedOut, 'html[lang=en] .hero-balance .visually-hidden')
   const given = await embed(page, walletUrl(rig, { session: await member.newSession(), lang: 'de' }))
   await untilSeen(given, 'html[lang=de] .hero-balance .visually-hidden')
-  await given.click('button.avatar')
-  await given.click('[data-part=language]')
+  await clickPart(given, 'language')
   await given.waitForSelector('text=legt die Sprache dieser Seite fest')
   await rig.closePage(page)
 })
@@ -218,8 +237,7 @@ test.each([200, 503])(
       await held.promise
       await (status === 200 ? route.continue() : route.fulfill({ status }))
     })
-    await frame.click('button.avatar')
-    await frame.click('[data-part=signedIn]')
+    await clickPart(frame, 'signedIn')
     await untilSeen(frame, '.account-part .skeleton')
     expect(await frame.locator('.account-part button').count()).toBe(0)
     held.resolve()

@@ -4,7 +4,7 @@ import type { Frame } from '@playwright/test'
 import { launchChromiumWithoutThirdPartyCookies } from '../chromium.ts'
 import { untilSeen } from '../until.ts'
 import { embed, startRig, waitForMessage, type Rig } from './rig.ts'
-import { newMember, openSignIn, password, signInOnDevice, untilReady, walletUrl } from './shop.ts'
+import { clickPart, newMember, openSignIn, password, signInOnDevice, untilReady, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -55,8 +55,7 @@ test.each([
   await signInOnDevice(rig, page, member, { hasPassword })
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await member.newSession(rig.shop) }))
-  await frame.click('button.avatar')
-  await frame.click('[data-part=data]')
+  await clickPart(frame, 'data')
   const opens = page.context().waitForEvent('page')
   await frame.click('.account-part .button')
   if (!hasPassword) {

@@ -9,6 +9,7 @@ import { linkUser, newApp } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { embed, messagesReceived, startRig, waitForMessage, type Rig } from './rig.ts'
 import {
+  clickPart,
   focusIs,
   newMember,
   openShop,
@@ -58,8 +59,7 @@ async function openPartLater(member: Member, part: string): Promise<{ page: Page
   await signInOnDevice(rig, page, member, { hasPassword: false })
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await member.newSession(rig.shop) }))
-  await frame.click('button.avatar')
-  await frame.click(`[data-part=${part}]`)
+  await clickPart(frame, part)
   await untilReady(frame, '.account-part')
   return { page, frame }
 }
@@ -355,8 +355,7 @@ async function onTwoDevices() {
   const member = await newCustomer()
   const lost = await openShop(rig, member)
   const kept = await openShop(rig, member)
-  await kept.frame.click('button.avatar')
-  await kept.frame.click('[data-part=signedIn]')
+  await clickPart(kept.frame, 'signedIn')
   await kept.frame.waitForSelector('.entry >> text=This device')
   return { lost, kept }
 }
@@ -400,8 +399,7 @@ describe('a device that is ended elsewhere', () => {
 
   test('this device, ended by its user, shows the wallet of a session', async () => {
     const { page, frame } = await openShop(rig, await newCustomer())
-    await frame.click('button.avatar')
-    await frame.click('[data-part=signedIn]')
+    await clickPart(frame, 'signedIn')
     await frame.click('.entry:has-text("This device") .button')
     await frame.click('.ask .danger')
     await untilSeen(frame, '.everything')

@@ -4,7 +4,7 @@ import type { Frame, Page } from '@playwright/test'
 import { leaveBy } from '../chromium.ts'
 import { frameIn, until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
-import { reload, renew, signInOnDevice, waitForBalance, walletUrl, type Tenant } from './shop.ts'
+import { clickPart, reload, renew, signInOnDevice, waitForBalance, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(240_000)
 
@@ -136,8 +136,7 @@ describe('a reload of the page around the frame', () => {
     const query = { session: await customer.newSession(rig.shop) }
     const frame = await openPlainPage(query)
     await isHome(frame)
-    await frame.click('button.avatar')
-    await frame.click('[data-part=language]')
+    await clickPart(frame, 'language')
     await heading(frame, 'Language')
     await page.reload()
     await heading(await frameIn(page), 'Language')

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { newUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, messagesReceived, startRig, type Rig } from './rig.ts'
-import { newMember, openShop, openSignIn, password, renew, waitForBalance, walletUrl } from './shop.ts'
+import { clickPart, newMember, openShop, openSignIn, password, renew, waitForBalance, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -37,8 +37,7 @@ describe('sessions', () => {
       return { page, frame }
     }
     const [first, second] = [await open(), await open()]
-    await first.frame.click('button.avatar')
-    await first.frame.click('[data-part=signedIn]')
+    await clickPart(first.frame, 'signedIn')
     await first.frame.waitForSelector('text=Devices')
     expect(await first.frame.locator('[aria-label=Devices] > li').count()).toBe(2)
     await first.frame.click('text=Sign out everywhere')
@@ -62,8 +61,7 @@ describe('sessions', () => {
     await waitForMessage(second.page, 'SERVICE_AUTH_SUCCESS')
     await renew(rig, second.page, await member.newSession(rig.shop))
     await waitForBalance(second.frame, '$7.00')
-    await second.frame.click('button.avatar')
-    await second.frame.click('[data-part=signedIn]')
+    await clickPart(second.frame, 'signedIn')
     await second.frame.waitForSelector('text=Devices')
     expect(await second.frame.locator('[aria-label=Devices] > li').allTextContents()).toEqual([
       expect.stringContaining('This device'),
@@ -160,8 +158,7 @@ describe('sessions', () => {
       await held.promise
       return Response.json({ message: 'Disconnected.' })
     }
-    await frame.click('button.avatar')
-    await frame.click('[data-part=apps]')
+    await clickPart(frame, 'apps')
     await frame.click('.account .entry .button')
     await frame.click('.ask .danger')
     await waitUntil(() => isHeld)

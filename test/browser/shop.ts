@@ -119,6 +119,14 @@ export async function untilFitted(frame: Frame): Promise<void> {
   await until(frame, () => document.documentElement.scrollHeight <= innerHeight)
 }
 
+/** Opens a part of the account from the wallet. */
+export async function clickPart(frame: Frame, part: string): Promise<void> {
+  await frame.click('button.avatar')
+  await untilReady(frame, '[data-part=email] .muted')
+  await untilFitted(frame)
+  await frame.click(`[data-part=${part}]`)
+}
+
 /** Waits until a focused element other than the body contains the text: the body, which has the focus at first, contains every text. */
 export const focusIs = (frame: Frame, text: string) =>
   until(

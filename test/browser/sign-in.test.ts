@@ -7,7 +7,7 @@ import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
 import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
-import { focusIs, openShop, openSignIn, reload, untilReady, walletUrl } from './shop.ts'
+import { clickPart, focusIs, openShop, openSignIn, reload, untilReady, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -198,8 +198,7 @@ describe('leaving', () => {
     const other = await newApp(rig.service, { name: 'Kino Kosmos' })
     const serviceUserId = await linkUser(rig.service, other, tenant.user.userId)
     const { page, frame } = await openShop(rig, tenant)
-    await frame.click('button.avatar')
-    await frame.click('[data-part=apps]')
+    await clickPart(frame, 'apps')
     await frame.click('text=Disconnect >> nth=1')
     await frame.waitForSelector('text=Disconnect Kino Kosmos?')
     await frame.click('text=Cancel')
@@ -214,8 +213,7 @@ describe('leaving', () => {
   test('disconnecting the app that shows the wallet signs out', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
-    await frame.click('button.avatar')
-    await frame.click('[data-part=apps]')
+    await clickPart(frame, 'apps')
     await frame.click('.account .entry .button')
     await frame.click('.ask .danger')
     await waitForMessage(page, 'SERVICE_LOGOUT_REQUEST')

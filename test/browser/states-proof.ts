@@ -3,7 +3,7 @@ import type { Frame, Page } from '@playwright/test'
 import { newClient } from '../client.ts'
 import { linkUser, newApp } from '../service.ts'
 import { untilSeen } from '../until.ts'
-import { newMember, password, signInOnDevice, type Tenant } from './shop.ts'
+import { clickPart, newMember, password, signInOnDevice, type Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
 const tooMany = (reason?: string) => () =>
@@ -103,8 +103,7 @@ export const proofStates: StatesOf = (stage) => {
         const member = await newMember(rig)
         await signInOnDevice(rig, page, member, { hasPassword: false })
         const frame = await openWallet(page, member, {}, { isDevice: false })
-        await frame.click('button.avatar')
-        await frame.click('[data-part=data]')
+        await clickPart(frame, 'data')
         await frame.click('.account-part .button')
         await untilSeen(frame, '.prove #field-password')
         return frame

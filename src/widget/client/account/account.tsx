@@ -77,7 +77,7 @@ const groups: readonly (readonly PartName[])[] = [
 ]
 
 export function View(props: AccountProps) {
-  const { say } = usePage<'account'>()
+  const { lang, say } = usePage<'account'>()
   const { token, onPart, onBack, onHome, onChanged } = props
   const part = isPart(props.part) ? props.part : undefined
   const [load, setLoad] = useState<Load<AccountInfo>>({ kind: 'loading' })
@@ -141,7 +141,7 @@ export function View(props: AccountProps) {
       {groups.map((group) => (
         <ul key={group[0]} role="list" class="card account-rows">
           {group.map((name) => (
-            <Row key={name} name={name} value={info ? valueOf(name, info) : ''} onOpen={() => onPart(name)} />
+            <Row key={name} name={name} value={info && rowValues[name]?.(info, lang)} onOpen={() => onPart(name)} />
           ))}
         </ul>
       ))}
@@ -156,13 +156,13 @@ export function View(props: AccountProps) {
   )
 }
 
-function valueOf(name: PartName, { firstName, lastName, email, language }: AccountInfo): string {
-  if (name === 'name') return `${firstName} ${lastName}`.trim()
-  if (name === 'email') return email
-  return name === 'language' && language !== null ? languageName(language) : ''
+const rowValues: Partial<Record<PartName, (info: AccountInfo, shownLanguage: string) => string>> = {
+  name: ({ firstName, lastName }) => `${firstName} ${lastName}`.trim(),
+  email: ({ email }) => email,
+  language: ({ language }, shownLanguage) => languageName(language ?? shownLanguage),
 }
 
-type RowProps = { name: PartName; value: string; onOpen: () => void }
+type RowProps = { name: PartName; value: string | undefined; onOpen: () => void }
 
 function Row({ name, value, onOpen }: RowProps) {
   const { say } = usePage<'account'>()
@@ -178,10 +178,13 @@ function Row({ name, value, onOpen }: RowProps) {
         <Icon name={icon} />
         <span class="account-row-text">
           <span class="account-row-title">{say(title)}</span>
-          {value && (
+          {value ? (
             <span class="muted account-row-value">
               <bdi>{value}</bdi>
             </span>
+          ) : (
+            // The line is there before the value, so that no row moves under the pointer when the account arrives.
+            rowValues[name] && <span class="account-row-value">&nbsp;</span>
           )}
         </span>
       </button>
