@@ -126,9 +126,9 @@ test.each(adminRoutes.map((route) => [named(route), route] as const))('%s refuse
 
 /** Replaces the parameter by an existing id, and adds the month, days or difference that some pages require. */
 async function filled(path: string): Promise<string> {
-  if (path.endsWith('/endpoints/:id')) {
+  if (path.includes('/endpoints/:id')) {
     const { clientId, id } = await forms.endpoint()
-    return path.replace(':clientId', clientId).replace(':id', id)
+    return `${path.replace(':clientId', clientId).replace(':id', id)}${path.endsWith('/replay') ? '?from=1' : ''}`
   }
   const known: Record<string, () => Promise<string> | string> = {
     '/admin/client-apps/:clientId': () => rig.app.clientId,

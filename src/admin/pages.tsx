@@ -9,7 +9,9 @@ import { accountRoutes } from './operators/account.tsx'
 import { auditRoutes } from './audit.tsx'
 import { booksRoutes } from './books/books.tsx'
 import { clientAppRoutes } from './client-app/client-app.tsx'
-import { endpointRoutes } from './client-app/client-app-endpoints.tsx'
+import { endpointRoutes } from './client-app/client-app-endpoint.tsx'
+import { endpointsRoutes } from './client-app/client-app-endpoints.tsx'
+import { endpointReplayRoutes } from './client-app/endpoint-replay.tsx'
 import { clientAppEventsRoutes } from './client-app/client-app-events.tsx'
 import { clientAppLedgerRoutes } from './client-app/client-app-ledger.ts'
 import { newClientAppRoutes } from './client-app/client-app-new.tsx'
@@ -67,7 +69,9 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...clientAppsRoutes,
   ...clientAppRoutes,
   ...clientAppEventsRoutes,
+  ...endpointsRoutes,
   ...endpointRoutes,
+  ...endpointReplayRoutes,
   ...clientAppLedgerRoutes,
   ...secretRoutes,
   ...settlementRoutes,

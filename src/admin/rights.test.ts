@@ -109,6 +109,7 @@ const finance = [
 ]
 const adminAlone = [
   'GET /admin/client-apps/new',
+  'GET /admin/client-apps/:clientId/endpoints/:id/replay',
   'POST /admin/client-apps',
   'POST /admin/client-apps/:clientId',
   'POST /admin/client-apps/:clientId/active',
@@ -168,8 +169,8 @@ beforeEach(() =>
 )
 
 function pageAt(path: string): string {
-  if (path.endsWith('/endpoints/:id'))
-    return path.replace(':clientId', shownEndpoint.clientId).replace(':id', shownEndpoint.id)
+  if (path.includes('/endpoints/:id'))
+    return `${path.replace(':clientId', shownEndpoint.clientId).replace(':id', shownEndpoint.id)}?from=1`
   const ids = { '/admin/topups': topupId, '/admin/corrections': correctionId }
   const id = Object.entries(ids).find(([start]) => path.startsWith(start))?.[1] ?? userId
   return `${path.replace(':clientId', bench.credentials.clientId).replace(':id', id)}?${asked}`

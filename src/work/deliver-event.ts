@@ -1,4 +1,5 @@
 /** Delivers an event that failed while others of its endpoint succeeded, or that an operator asked to have sent again. */
+import { maskError } from '../actions/webhooks/describe-endpoint.ts'
 import { retryEventAfterMs } from '../actions/webhooks/delivery-rules.ts'
 import { openReceiver } from '../actions/webhooks/post-event.ts'
 import { toEvent } from '../actions/events/event-body.ts'
@@ -45,9 +46,8 @@ async function deliverOne(service: Service, endpoint: Endpoint, number: number, 
     await insertAttempts(service.db.pool, endpoint.id, [outcome])
     if (outcome.error === null) return done
     const afterMs = retryEventAfterMs(attempts, outcome.retryAfterMs, Math.random())
-    return afterMs === undefined
-      ? { kind: 'given-up', error: outcome.error }
-      : { kind: 'again', afterMs, error: outcome.error }
+    const error = maskError(outcome.error)
+    return afterMs === undefined ? { kind: 'given-up', error } : { kind: 'again', afterMs, error }
   } finally {
     receiver.close()
   }

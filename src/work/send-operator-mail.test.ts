@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { eventually } from '../../test/eventually.ts'
+import { newAppWithEvents } from '../../test/events/rig.ts'
 import { startMailServer, type MailServer } from '../../test/mail-server.ts'
 import { newOperator, newVisitor, type TestOperator } from '../../test/operator.ts'
-import { openTestService, type TestService } from '../../test/service.ts'
+import { openTestService, operator, type TestService } from '../../test/service.ts'
+import { addOperatorMail } from '../actions/mails/operator-letters.ts'
+import { addEndpoint } from '../actions/webhooks/manage-endpoints.ts'
 import { listInvites } from '../store/operator-access/operator-invites.ts'
 import { runDue } from './runner.ts'
 import { sendOperatorMail } from './send-operator-mail.ts'
@@ -124,4 +127,27 @@ test('a link that is revoked before its mail is sent is not mailed', async () =>
   await rig.service.db.pool.query(`update work set due_at = now() where kind = 'send-operator-mail'`)
   await runDue(rig.service, sendOperatorMail)
   expect(links()).toEqual([])
+})
+
+test('a mail about a failing endpoint leads to its page, and has neither its address nor the receiver’s answer', async () => {
+  const { clientId } = await newAppWithEvents(rig.service)
+  const url = 'https://shop.example/hooks/t0ken'
+  const added = await addEndpoint(rig.service, operator, clientId, { url, types: null })
+  if (added.kind !== 'added') throw new Error(added.kind)
+  const { db } = rig.service
+  const error = 'The answer was 404: Cannot POST /hooks/t0ken'
+  await db.pool.query(`update endpoints set failing_since = now(), last_error = $2 where id = $1`, [added.id, error])
+  await addOperatorMail(db.pool, { kind: 'endpoint-failing', operatorId: admin.id, endpointId: added.id, stage: 1 })
+  const found = () => server.taken.find(({ to, message }) => to === admin.email && message.includes('Webhooks to'))
+  await eventually(async () => {
+    await runDue(rig.service, sendOperatorMail)
+    return found() !== undefined
+  }, true)
+  const text = found()!
+    .message.replace(/=\r?\n/g, '')
+    .replaceAll('=3D', '=')
+  const [path = ''] = /\/admin\/client-apps\/\w+\/endpoints\/\w+/.exec(text) ?? []
+  expect(path).toBe(`/admin/client-apps/${clientId}/endpoints/${added.id}`)
+  expect((await admin.get(path)).status).toBe(200)
+  expect([text.includes('The answer was 404.'), text.includes('t0ken')]).toEqual([true, false])
 })

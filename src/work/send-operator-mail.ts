@@ -2,6 +2,7 @@
 import { linkMs, newLink } from '../actions/operators/apply-change.ts'
 import { describeChange, nameActor } from '../actions/operators/describe-change.ts'
 import { roleNames, roleTexts } from '../actions/operators/rights.ts'
+import { maskError } from '../actions/webhooks/describe-endpoint.ts'
 import { writeOperatorLetter, type OperatorMail } from '../actions/mails/operator-letters.ts'
 import type { Letter } from '../actions/mails/letter.ts'
 import { timeText } from '../actions/mails/write-letters.ts'
@@ -72,9 +73,9 @@ async function write(
       app: (await findApp(db.pool, endpoint.clientId))?.name ?? endpoint.clientId,
       host: new URL(endpoint.url).host,
       since: timeText((endpoint.failingSince ?? endpoint.disabledAt!).toISOString(), 'en'),
-      error: endpoint.lastError ?? '',
+      error: maskError(endpoint.lastError ?? ''),
       isDisabled: endpoint.disabledAt !== null,
-      url: `${config.publicUrl}/admin/apps/${endpoint.clientId}`,
+      url: `${config.publicUrl}/admin/client-apps/${endpoint.clientId}/endpoints/${endpoint.id}`,
     }
     return { to, letter: writeOperatorLetter(config, content, { name, by: config.about.name, approvedBy: null, at }) }
   }

@@ -10,17 +10,20 @@ import {
   insertReplay,
   listEndpoints,
   lockEndpoint,
+  updateEndpointCursor,
   updateEndpointDisabled,
   updateEndpointEnabled,
   updateEndpointSecret,
   type Endpoint,
 } from '../../store/events/endpoints.ts'
+import { findKept } from '../../store/events/feed.ts'
 import { journalPing } from '../../store/events/journal.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import { selectEvents } from '../events/select-events.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 import { overlaps, type Overlap } from '../apps/manage-apps.ts'
+import { maskUrl } from './describe-endpoint.ts'
 import { newWebhookSecret } from './webhook-signature.ts'
 
 export const maxEndpoints = 5
@@ -75,7 +78,11 @@ export async function addEndpoint(
     if (!app.hasEvents) return { kind: 'events-off' }
     if ((await listEndpoints(tx, clientId)).length >= maxEndpoints) return { kind: 'too-many' }
     await insertEndpoint(tx, { id, clientId, url, types, secret: sealed })
-    await recordAudit(tx, actor, 'endpoint.added', `app:${clientId}`, { endpoint: id, url, types: types ?? 'all' })
+    await recordAudit(tx, actor, 'endpoint.added', `app:${clientId}`, {
+      endpoint: id,
+      url: maskUrl(url),
+      types: types ?? 'all',
+    })
     return { kind: 'added', id, secret }
   })
 }
@@ -136,7 +143,10 @@ export async function enableEndpoint(
 export async function removeEndpoint(service: Managing, actor: Actor, id: string): Promise<boolean | undefined> {
   return await changeEndpoint(service, id, async (tx, { clientId, url }) => {
     await deleteEndpoint(tx, id)
-    await recordAudit(tx, actor, 'endpoint.removed', `app:${clientId}`, { endpoint: id, url })
+    await recordAudit(tx, actor, 'endpoint.removed', `app:${clientId}`, {
+      endpoint: id,
+      url: maskUrl(url),
+    })
     return true
   })
 }
@@ -152,37 +162,48 @@ export async function pingApp({ db }: Pick<Service, 'db'>, actor: Actor, clientI
   })
 }
 
-/** Of one request. More than that is a case for the feed. */
+/** Of one request that names its last event. More than that is a case for the feed, or for going on from the first one. */
 export const maxReplayed = 10_000
 
-export type ReplayRange = { readonly first: number; readonly last: number } | { readonly from: Date; readonly to: Date }
+/** Without an end, the endpoint goes on from there. */
+export type ReplayRange =
+  | { readonly first: number; readonly last?: number }
+  | { readonly from: Date; readonly to?: Date }
+
+type Replay = {
+  readonly first: number
+  /** The last one so far, if the endpoint goes on from the first. */
+  readonly last: number
+  readonly goesOn: boolean
+}
 
 export type ReplayResult =
-  | { readonly kind: 'added'; readonly first: number; readonly last: number }
+  | ({ readonly kind: 'added' } & Replay)
   | { readonly kind: 'nothing' }
   | { readonly kind: 'too-many' }
 
-/** Later events than the endpoint's cursor come by themselves. */
+/** Events after the endpoint's cursor come by themselves, and those that are no longer kept cannot come. */
 async function replayableIn(
   db: Queryable,
   { clientId, deliveredUpTo }: Endpoint,
   range: ReplayRange,
 ): Promise<ReplayResult> {
+  const { last: head, oldest } = await findKept(db, clientId)
   const found = 'first' in range ? range : await findNumbersBetween(db, clientId, range.from, range.to)
-  const last = Math.min(found?.last ?? 0, deliveredUpTo)
-  if (!found || found.first > last) return { kind: 'nothing' }
-  return last - found.first >= maxReplayed ? { kind: 'too-many' } : { kind: 'added', first: found.first, last }
+  const goesOn = ('first' in range ? range.last : range.to) === undefined
+  const first = Math.max(found?.first ?? Number.MAX_SAFE_INTEGER, oldest)
+  const last = goesOn ? head : Math.min(found?.last ?? 0, deliveredUpTo)
+  if (first > Math.min(last, deliveredUpTo)) return { kind: 'nothing' }
+  return !goesOn && last - first >= maxReplayed ? { kind: 'too-many' } : { kind: 'added', first, last, goesOn }
 }
 
 export type ReplayPlan =
-  | {
+  | (Replay & {
       readonly kind: 'planned'
       readonly url: string
-      readonly first: number
-      readonly last: number
-      /** Events between them of the types that the endpoint gets. */
+      /** Events between them of the types that the endpoint gets; if it chose some, counted up to `maxReplayed`. */
       readonly count: number
-    }
+    })
   | { readonly kind: 'nothing' | 'too-many' }
 
 /** What `replayEvents` would send. Undefined when there is no such endpoint. */
@@ -195,14 +216,17 @@ export async function planReplay(
   if (!endpoint) return undefined
   const found = await replayableIn(service.db.pool, endpoint, range)
   if (found.kind !== 'added') return found
+  const { first, last, goesOn } = found
   const { clientId, types, url } = endpoint
-  const selection = { after: found.first - 1, upTo: found.last, types, limit: maxReplayed }
-  const { events, oldest } = await selectEvents(service, clientId, selection)
-  if (events.length === 0) return { kind: 'nothing' }
-  return { kind: 'planned', url, first: Math.max(found.first, oldest), last: found.last, count: events.length }
+  const selection = { after: first - 1, upTo: last, types, limit: maxReplayed }
+  const count = types === null ? last - first + 1 : (await selectEvents(service, clientId, selection)).events.length
+  return count === 0 && !goesOn ? { kind: 'nothing' } : { kind: 'planned', url, first, last, goesOn, count }
 }
 
-/** Sends events up to the endpoint's cursor again, each by itself. It gets only the types it chose. */
+/**
+ * Sends events again, each by itself in no particular order; or, if the range has no end, moves the endpoint's cursor back, so that all
+ * events from there on come again in order. The endpoint gets only the types it chose.
+ */
 export async function replayEvents(
   service: Pick<Service, 'db' | 'wakeUps'>,
   actor: Actor,
@@ -212,11 +236,13 @@ export async function replayEvents(
   const result = await changeEndpoint(service, id, async (tx, endpoint) => {
     const found = await replayableIn(tx, endpoint, range)
     if (found.kind !== 'added') return found
-    const { first, last } = found
-    await insertReplay(tx, id, first, last)
-    await recordAudit(tx, actor, 'endpoint.replayed', `app:${endpoint.clientId}`, { endpoint: id, first, last })
+    const { first, last, goesOn } = found
+    if (goesOn) await updateEndpointCursor(tx, id, first - 1)
+    else await insertReplay(tx, id, first, last)
+    const detail = goesOn ? { endpoint: id, first, goesOn } : { endpoint: id, first, last }
+    await recordAudit(tx, actor, 'endpoint.replayed', `app:${endpoint.clientId}`, detail)
     return found
   })
-  if (result?.kind === 'added') service.wakeUps.wake('deliver-event')
+  if (result?.kind === 'added' && !result.goesOn) service.wakeUps.wake('deliver-event')
   return result
 }

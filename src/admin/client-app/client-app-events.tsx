@@ -1,13 +1,15 @@
 /** The app's events: the switch, and its endpoints. */
 import { setAppEvents } from '../../actions/apps/manage-apps.ts'
 import { findApp, type App } from '../../store/apps.ts'
-import { listEndpoints } from '../../store/events/endpoints.ts'
-import { findEventHeads } from '../../store/events/feed.ts'
-import { Badge, countText, Form } from '../kit/parts.tsx'
+import { findEndpointLags } from '../../store/events/endpoint-lag.ts'
+import { findNumbersBetween, listEndpoints } from '../../store/events/endpoints.ts'
+import { findKept, type FeedPage } from '../../store/events/feed.ts'
+import { Badge, countText, Field, Form, Notice } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { get, may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
 import { Endpoints } from './client-app-endpoints.tsx'
 import { AppHead, tabPath } from './client-app-tabs.tsx'
+import { parsePoint, pointHint } from './event-point.ts'
 
 const path = '/admin/client-apps/:clientId/events'
 
@@ -17,17 +19,20 @@ async function showEvents(request: AdminRequest): Promise<Response> {
   const { db } = request.service
   const app = await findApp(db.pool, request.param('clientId'))
   if (!app) return await showNotFound(request, 'app')
-  const [endpoints, heads] = await Promise.all([
+  const [endpoints, lags, kept] = await Promise.all([
     listEndpoints(db.pool, app.clientId),
-    findEventHeads(db.pool, [app.clientId]),
+    findEndpointLags(db.pool, app.clientId),
+    findKept(db.pool, app.clientId),
   ])
-  const last = heads.get(app.clientId) ?? 0
   const body = (
     <>
       <AppHead app={app} here="events" />
-      <EventsSwitch request={request} app={app} last={last} />
+      <EventsSwitch request={request} app={app} last={kept.last} />
       {(app.hasEvents || endpoints.length > 0) && (
-        <Endpoints request={request} app={app} endpoints={endpoints} last={last} />
+        <Endpoints request={request} app={app} endpoints={endpoints} lags={lags} />
+      )}
+      {kept.last >= kept.oldest && (
+        <ReadAgain request={request} app={app} kept={kept} after={await findAfter(request, app, kept)} />
       )}
     </>
   )
@@ -50,6 +55,57 @@ function EventsSwitch({ request, app, last }: { request: AdminRequest; app: App;
             Switch events {app.hasEvents ? 'off' : 'on'}
           </button>
         </Form>
+      )}
+    </section>
+  )
+}
+
+type Kept = Pick<FeedPage, 'last' | 'oldest'>
+
+/** The number to pass as `after`, for the place in the address. Undefined without one, null when it is unreadable. */
+async function findAfter({ service, query }: AdminRequest, { clientId }: App, { last, oldest }: Kept) {
+  if (query('since') === '') return undefined
+  const point = parsePoint(query('since'))
+  if (point === undefined) return null
+  const found = typeof point === 'number' ? point : (await findNumbersBetween(service.db.pool, clientId, point))?.first
+  return Math.min(Math.max(found ?? last + 1, oldest), last + 1) - 1
+}
+
+/** For a backend that reads the feed, reading again is its own decision: it passes a lower number. */
+function ReadAgain({
+  request,
+  app,
+  kept: { last, oldest },
+  after,
+}: {
+  request: AdminRequest
+  app: App
+  kept: Kept
+  after: number | null | undefined
+}) {
+  return (
+    <section class="card stack">
+      <h2>Read the feed again</h2>
+      <p class="muted">
+        The feed has the events {countText(oldest)} to {countText(last)}. A backend that missed some reads them again:
+        it passes the number before the first of them as <code>after</code>. From where? Write {pointHint}.
+      </p>
+      <form method="get" action={tabPath(app.clientId, 'events')} class="row bottom">
+        <Field
+          label="From"
+          name="since"
+          value={request.query('since')}
+          problem={after === null ? `write ${pointHint}` : undefined}
+        />
+        <button class="button quiet" type="submit">
+          Show the number
+        </button>
+      </form>
+      {typeof after === 'number' && (
+        <Notice>
+          Pass <code>after={after}</code>:{' '}
+          {last - after === 1 ? 'one event follows' : `${countText(last - after)} events follow`}.
+        </Notice>
       )}
     </section>
   )

@@ -1,11 +1,10 @@
 /** Registering a client app. */
 import { createApp, parseAppSettings } from '../../actions/apps/manage-apps.ts'
-import { takeForm } from '../../actions/operators/manage-sessions.ts'
-import { isUuid } from '../../actions/tokens.ts'
 import { AppFields, inputOf, newApp, typedOf, type Typed } from './client-app-form.tsx'
 import { Form, Heading, Notice } from '../kit/parts.tsx'
-import { otherContent, showPage, showProblem } from '../kit/respond.tsx'
+import { showPage } from '../kit/respond.tsx'
 import { showSecret } from './client-app-secrets.tsx'
+import { FormId, takeOnce } from './shown-once.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
 export const newClientAppRoutes: AdminRoute[] = [
@@ -24,7 +23,7 @@ async function showNewApp(
       <Heading title="Register an app" sub="The next page shows its credentials, once." />
       {hasProblems && <Notice kind="bad">Check the fields below.</Notice>}
       <Form request={request} action="/admin/client-apps" class="card stack">
-        <input type="hidden" name="form" value={crypto.randomUUID()} />
+        <FormId />
         <AppFields typed={typed} problems={problems} />
         <div class="row">
           <button class="button" type="submit">
@@ -44,14 +43,12 @@ async function registerApp(request: AdminRequest): Promise<Response> {
   const { service, form, actor } = request
   const checked = parseAppSettings(inputOf(form), service.config)
   if (checked.problems) return await showNewApp(request, typedOf(form), checked.problems)
-  // The response shows the secret, so it cannot be a redirect, and a reload sends the form again. The form's id is accepted once, so a
-  // reload does not register a second app.
-  const id = form.text('form')
-  if (!isUuid(id)) return await showProblem(request, 422, 'This form is incomplete. Start again from the client apps.')
-  const taken = await takeForm(service, { id, subject: 'app', content: { settings: JSON.stringify(checked.settings) } })
-  if (taken === 'other') return await showProblem(request, 409, otherContent)
-  if (taken === 'repeat')
-    return await showProblem(request, 409, 'This form was already sent. The app is in the list of client apps.')
+  const refused = await takeOnce(request, {
+    subject: 'app',
+    content: { settings: JSON.stringify(checked.settings) },
+    again: 'This form was already sent. The app is in the list of client apps.',
+  })
+  if (refused) return refused
   const { clientId, clientSecret } = await createApp(service, actor, checked.settings)
   return await showSecret(request, {
     clientId,

@@ -1,12 +1,12 @@
 /** A client app's secrets: listed, shown once, rotated with an overlap, revoked. */
-import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../../actions/apps/manage-apps.ts'
-import { takeForm } from '../../actions/operators/manage-sessions.ts'
+import { revokeSecret, rotateSecret } from '../../actions/apps/manage-apps.ts'
 import { fingerprintOf, isUuid } from '../../actions/tokens.ts'
 import { findApp, type App, type AppSecret } from '../../store/apps.ts'
-import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
-import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { Badge, Copy, Form, Table, When } from '../kit/parts.tsx'
+import { redirect, showNotFound } from '../kit/respond.tsx'
 import { may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
 import { tabPath } from './client-app-tabs.tsx'
+import { RotateForm, showOnce, takeRotation } from './shown-once.tsx'
 
 export const secretRoutes: AdminRoute[] = [
   post('/admin/client-apps/:clientId/secrets', rotateAppSecret, 'secrets'),
@@ -14,18 +14,12 @@ export const secretRoutes: AdminRoute[] = [
 ]
 
 async function rotateAppSecret(request: AdminRequest): Promise<Response> {
-  const { service, form, actor } = request
+  const { service, actor } = request
   const clientId = request.param('clientId')
   const app = await findApp(service.db.pool, clientId)
   if (!app) return await showNotFound(request, 'app')
-  const overlap = (Object.keys(overlaps) as Overlap[]).find((known) => known === form.text('overlap'))
-  if (!overlap) return await showProblem(request, 422, 'Choose how long the old secret stays valid.')
-  const id = form.text('form')
-  if (!isUuid(id)) return await showProblem(request, 422, 'This form is incomplete. Start again from the app.')
-  const taken = await takeForm(service, { id, subject: `app:${clientId}`, content: { overlap } })
-  if (taken === 'other') return await showProblem(request, 409, otherContent)
-  if (taken === 'repeat')
-    return await showProblem(request, 409, 'This form was already sent, and the new secret was shown then.')
+  const { overlap, refused } = await takeRotation(request, `app:${clientId}`)
+  if (refused) return refused
   const rotated = await rotateSecret(service, actor, clientId, overlap)
   if (!rotated) return await showNotFound(request, 'app')
   const note =
@@ -51,13 +45,6 @@ async function revokeAppSecret(request: AdminRequest): Promise<Response> {
   return isRevoked
     ? redirect(`${tabPath(clientId, 'secrets')}?done=secret-revoked`)
     : await showNotFound(request, 'secret')
-}
-
-const overlapLabels: Record<Overlap, string> = {
-  none: 'Ends now',
-  '1h': 'Valid for 1 hour',
-  '24h': 'Valid for 24 hours',
-  '7d': 'Valid for 7 days',
 }
 
 export function Secrets({ request, app }: { request: AdminRequest; app: App }) {
@@ -92,18 +79,7 @@ export function Secrets({ request, app }: { request: AdminRequest; app: App }) {
         <div class="pager">
           <details class="stretch">
             <summary>Rotate the secret…</summary>
-            <Form request={request} action={`/admin/client-apps/${app.clientId}/secrets`} class="row bottom">
-              <input type="hidden" name="form" value={crypto.randomUUID()} />
-              <Field
-                label="The old secret"
-                name="overlap"
-                value="24h"
-                options={(Object.keys(overlaps) as Overlap[]).map((overlap) => [overlap, overlapLabels[overlap]])}
-              />
-              <button class="button" type="submit">
-                Create a new secret
-              </button>
-            </Form>
+            <RotateForm request={request} action={`/admin/client-apps/${app.clientId}/secrets`} />
           </details>
         </div>
       )}
@@ -153,7 +129,6 @@ function Revoke({ request, app, secret }: { request: AdminRequest; app: App; sec
 
 type Shown = { clientId: string; clientSecret: string; name: string; title: string; note?: string }
 
-/** The only page that shows a secret. The response is neither logged nor cached. */
 export async function showSecret(
   request: AdminRequest,
   { clientId, clientSecret, name, title, note }: Shown,
@@ -164,15 +139,13 @@ export async function showSecret(
   -H 'content-type: application/json' \\
   -d '{"clientId":"${clientId}","clientSecret":"${clientSecret}",
        "serviceUserId":"su_…","amount":10,"referenceType":"TEST","referenceId":"test-1"}'`
-  const address = tabPath(clientId, 'secrets')
-  const body = (
-    <>
-      <Heading title={title} sub={name} />
-      <section class="card stack" data-address={address}>
-        <Notice kind="warn">
-          This is the only time the secret is shown. Store it in the backend’s configuration, never in a page or an app.
-          {note && ` ${note}`}
-        </Notice>
+  return await showOnce(request, {
+    title,
+    sub: name,
+    note: `Store it in the backend’s configuration, never in a page or an app.${note ? ` ${note}` : ''}`,
+    address: tabPath(clientId, 'secrets'),
+    children: (
+      <>
         <h2>clientId</h2>
         <Copy label="clientId" text={clientId} isBlock />
         <h2>clientSecret</h2>
@@ -181,13 +154,7 @@ export async function showSecret(
         <Copy label=".env lines" text={env} isBlock />
         <h2>A first credit, with one of your serviceUserIds</h2>
         <Copy label="curl command" text={curl} isBlock />
-        <p>
-          <a class="button" href={address}>
-            I have saved it
-          </a>
-        </p>
-      </section>
-    </>
-  )
-  return await showPage(request, { title, here: 'apps', body })
+      </>
+    ),
+  })
 }

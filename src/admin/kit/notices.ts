@@ -11,6 +11,7 @@ const notices: Readonly<Record<string, string>> = {
   'endpoint-enabled': 'The endpoint is enabled.',
   'endpoint-removed': 'The endpoint is removed.',
   'events-replayed': 'These events are sent again.',
+  'events-go-on': 'The endpoint goes on from there.',
   'secret-revoked': 'The secret is revoked. It is refused everywhere within a second.',
   'wallet-frozen': 'The wallet is frozen: it takes credits only.',
   'wallet-unfrozen': 'The wallet is active again.',

@@ -103,6 +103,14 @@ export async function updateEndpointEnabled(tx: Transaction, id: string, isFromN
   )
 }
 
+/** Every event after this number is sent again. A run under way loses its lease, so that it does not move the cursor on. */
+export async function updateEndpointCursor(tx: Transaction, id: string, deliveredUpTo: number): Promise<void> {
+  await tx.query('update endpoints set delivered_up_to = $2, lease = null, leased_until = null where id = $1', [
+    id,
+    deliveredUpTo,
+  ])
+}
+
 export async function deleteEndpoint(tx: Transaction, id: string): Promise<void> {
   await tx.query(`delete from work where kind = 'deliver-event' and key like $1 || '/%'`, [id])
   await tx.query('delete from endpoints where id = $1', [id])
@@ -248,12 +256,12 @@ export async function findNumbersBetween(
   db: Queryable,
   clientId: string,
   from: Date,
-  to: Date,
+  to?: Date,
 ): Promise<{ readonly first: number; readonly last: number } | undefined> {
   const { rows } = await db.query<{ first: number | null; last: number | null }>(
     `select min(first)::float8 as first, max(first + count - 1)::float8 as last from event_pages
-     where client_id = $1 and at >= $2 and at < $3`,
-    [clientId, from, to],
+     where client_id = $1 and at >= $2 and at < coalesce($3, 'infinity'::timestamptz)`,
+    [clientId, from, to ?? null],
   )
   const [{ first, last } = { first: null, last: null }] = rows
   return first === null || last === null ? undefined : { first, last }

@@ -71,6 +71,16 @@ function toRecorded({ number, fact, at, linkId, ...row }: Row): RecordedEvent {
   return fact === null ? { ...about, fact, transfer: row } : { ...about, fact, at }
 }
 
+/** The app's last number, and the lowest that is kept; one above the last when none is. */
+export async function findKept(db: Queryable, clientId: string): Promise<Pick<FeedPage, 'last' | 'oldest'>> {
+  const { rows } = await db.query<Pick<FeedPage, 'last' | 'oldest'>>(
+    `select last::float8 as last, coalesce((select first from event_pages where client_id = $1 order by first limit 1), last + 1)::float8 as oldest
+     from (select coalesce((select last from event_heads where client_id = $1), 0) as last) as head`,
+    [clientId],
+  )
+  return one(rows)
+}
+
 /** The last number of each of these apps; an app without events is missing. */
 export async function findEventHeads(db: Queryable, clientIds: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await db.query<{ clientId: string; last: number }>(
