@@ -75,6 +75,13 @@ async function referencesOn(server: OtherServer): Promise<Set<string>> {
   return new Set(rows.map((row) => row.reference_id))
 }
 
+/** By the metric. */
+async function problemsIn({ url }: ServiceProcess): Promise<Record<string, number>> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const series = text.matchAll(/^billfold_database_servers_problem\{problem="([^"]+)"\} (\d+)$/gm)
+  return Object.fromEntries(Array.from(series, ([, problem, value]) => [problem!, Number(value)]))
+}
+
 describe.skipIf(!major)('an old primary that comes back', () => {
   test('gets no money, from a process that saw the failover and from one that was started later', async () => {
     const { first, second, environment } = await startPrimaryAndStandby()
@@ -84,8 +91,10 @@ describe.skipIf(!major)('an old primary that comes back', () => {
     await first.stop('fast')
     await second.promote()
     await eventually(() => readyz(before), [200, 'ok'])
+    expect(await problemsIn(before)).toEqual({ 'two primaries': 0, 'old primary': 0 })
     await first.start()
     await eventually(() => readyz(before), [200, 'two primaries'])
+    expect(await problemsIn(before)).toEqual({ 'two primaries': 1, 'old primary': 0 })
     const after = await start(environment)
     await eventually(() => readyz(after), [200, 'two primaries'])
     const state = { isOver: false }

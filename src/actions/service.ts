@@ -6,6 +6,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import { openAppCalls, type AppCalls } from '../store/calls/app-calls.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import { getSnapshot, type Database } from '../store/connection/database.ts'
+import { serversProblem } from '../store/connection/servers.ts'
 import { watchServers } from '../store/connection/servers.ts'
 import { openDatabaseGauges } from '../store/database-gauges.ts'
 import { openBalanceReader, type BalanceReader } from '../store/balance-reader.ts'
@@ -142,6 +143,8 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     pools: { requests: db.pool, widget: db.widget.pool, jobs: db.longRunning.pool },
     streams: service.live.count,
     gauges: openDatabaseGauges(db),
+    serversProblem: () => serversProblem(db.connection),
+    appsStaleMs: service.apps.staleMs,
     freeBytes: () => freeBytes(config),
   })
   return service

@@ -1,5 +1,6 @@
 /** Gauges that are read at each scrape: queues, connections, and the state of the database. */
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { serversProblems, type ServersProblem } from '../store/connection/choose-server.ts'
 import type { Pool } from '../store/connection/pool.ts'
 import { waitKinds, type DatabaseGauges } from '../store/database-gauges.ts'
 import type { WorkLevel } from '../store/work/work-report.ts'
@@ -12,6 +13,9 @@ export type Sources = {
   /** Open widget streams. */
   readonly streams: () => number
   readonly gauges: () => Promise<DatabaseGauges | undefined>
+  readonly serversProblem: () => ServersProblem | undefined
+  /** How old the copy of the apps is that is used because they cannot be read; 0 while they can. */
+  readonly appsStaleMs: () => number
   /** Free disk space of the embedded database; undefined with DATABASE_URL. */
   readonly freeBytes: () => Promise<number | undefined>
 }
@@ -19,7 +23,8 @@ export type Sources = {
 const ofWork = (read: (level: WorkLevel) => number) => (known: DatabaseGauges) =>
   Object.fromEntries(workKinds.map((kind) => [kind, read(known.work[kind])]))
 
-export function watchAll(registry: Registry, { depths, pools, streams, gauges, freeBytes }: Sources): void {
+export function watchAll(registry: Registry, sources: Sources): void {
+  const { depths, pools, streams, gauges, serversProblem, appsStaleMs, freeBytes } = sources
   const own = (name: string, help: string, label: string | undefined, read: Measure['read']) =>
     gauge(registry, { name, help, label, read, aggregator: 'sum' })
   /** Every process reads the same database, so the largest value is reported, not the sum. */
@@ -67,6 +72,20 @@ export function watchAll(registry: Registry, { depths, pools, streams, gauges, f
     label: undefined,
     aggregator: 'min',
     read: async () => ((await gauges()) === undefined ? 0 : 1),
+  })
+  gauge(registry, {
+    name: 'billfold_database_servers_problem',
+    help: '1 while the servers of the database contradict each other, by problem.',
+    label: 'problem',
+    aggregator: 'max',
+    read: () => Object.fromEntries(serversProblems.map((each) => [each, each === serversProblem() ? 1 : 0])),
+  })
+  gauge(registry, {
+    name: 'billfold_apps_stale_seconds',
+    help: 'Age of the copy of the apps while they cannot be read, 0 while they can. From 10 on, every call gets 503.',
+    label: undefined,
+    aggregator: 'max',
+    read: () => appsStaleMs() / 1_000,
   })
   shared(
     'billfold_topups_open',

@@ -174,6 +174,7 @@ describe('a directory that has lost its database', () => {
     const { directory, faults } = await openSilent()
     const startedAt = performance.now()
     await letCopyAge()
+    expect(directory.staleMs()).toBe(0)
     expect((await directory.known(greedy.clientId))?.clientId).toBe(greedy.clientId)
     let isOver = false
     while (!isOver) {
@@ -182,8 +183,10 @@ describe('a directory that has lost its database', () => {
     }
     expect(performance.now() - startedAt).toBeGreaterThan(9_000)
     expect(faults).toHaveLength(1)
+    expect(directory.staleMs()).toBeGreaterThan(9_000)
     wire.mend()
     expect((await directory.find(greedy.clientId))?.clientId).toBe(greedy.clientId)
+    expect(directory.staleMs()).toBe(0)
     await directory.close()
   })
 

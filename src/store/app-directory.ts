@@ -33,6 +33,8 @@ export type AppDirectory = {
    * at the same instant in every process, even where the clocks of the machines differ.
    */
   readonly now: () => Date
+  /** How old the copy is that is used because the apps cannot be read; 0 while they can. */
+  readonly staleMs: () => number
   readonly close: () => Promise<void>
 }
 
@@ -180,6 +182,7 @@ export function openAppDirectory(connection: Connection, onFault: (error: unknow
       await refresh().catch(() => {})
     },
     now: () => new Date(performance.now() + clockAheadMs),
+    staleMs: () => (isAnswering ? 0 : performance.now() - copyAskedAt),
     close: pool.end,
   }
 }

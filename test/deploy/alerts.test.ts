@@ -69,7 +69,7 @@ function recordSeries(text: string): void {
 /** From Prometheus itself. */
 const foreign = new Set(['up'])
 /** Every value of these labels is exported from the start, so a value that is missing is a mistake. */
-const closed = new Set(['state', 'lane', 'pool', 'result', 'who', 'kind', 'secret'])
+const closed = new Set(['state', 'lane', 'pool', 'result', 'who', 'kind', 'secret', 'problem'])
 /** Series whose values appear only later or after a failure, such as a refusal or a failed job. */
 const open = new Set(['billfold_operations_total', 'billfold_job_runs_total'])
 

@@ -21,7 +21,8 @@ export type ServerState =
 /** The highest timeline seen of each database system. */
 export type Timelines = ReadonlyMap<string, number>
 
-export type ServersProblem = 'two primaries' | 'old primary'
+export const serversProblems = ['two primaries', 'old primary'] as const
+export type ServersProblem = (typeof serversProblems)[number]
 
 export type Choice = {
   /** Undefined when none can be used. */
