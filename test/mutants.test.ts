@@ -4,10 +4,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bookGuards } from '../bench/mutants/book-guards.ts'
 import { edgeGuards } from '../bench/mutants/edge-guards.ts'
+import { eventGuards } from '../bench/mutants/event-guards.ts'
 import { operatorGuards } from '../bench/mutants/operator-guards.ts'
 
 const root = new URL('..', import.meta.url).pathname
-const guards = [...bookGuards, ...edgeGuards, ...operatorGuards]
+const guards = [...bookGuards, ...edgeGuards, ...eventGuards, ...operatorGuards]
 
 test('every mutation changes a text that is in its file once', () => {
   const stale = guards.flatMap(({ file, mutants }) => {

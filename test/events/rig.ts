@@ -7,7 +7,7 @@ import { findEvents, type RecordedEvent } from '../../src/store/events/feed.ts'
 import { numberEvents } from '../../src/store/events/number-events.ts'
 import { openWriterClient, type WriterClient } from '../../src/store/writer/connection.ts'
 import { postFast } from '../../src/store/writer/fast-statement.ts'
-import { newPending, type PendingPosting } from '../../src/store/writer/posting.ts'
+import { newPending, type PendingPosting, type Posting } from '../../src/store/writer/posting.ts'
 import { referenceKeyOf } from '../../src/store/outcomes.ts'
 import { eventually } from '../eventually.ts'
 import { newApp, operator, type Credentials, type TestUser } from '../service.ts'
@@ -18,25 +18,34 @@ export async function newAppWithEvents(service: Service): Promise<Credentials> {
   return credentials
 }
 
-/** A connection of a lane, whose waits for rows the test ends. */
-export async function openLane(service: Service): Promise<WriterClient> {
-  return await openWriterClient(service.db.connection, 30_000, () => {})
+/** A connection of a lane, whose waits for rows and open transactions the test ends, however slow the machine is. */
+export async function openLane({ db }: Pick<Service, 'db'>): Promise<WriterClient> {
+  const lane = await openWriterClient(db.connection, 60_000, () => {})
+  await lane.client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+  return lane
 }
 
 /** A credit of 0.01. */
 export function creditOf({ clientId }: { clientId: string }, user: TestUser): PendingPosting {
   const counterAccount = counterAccountOfApp(clientId)
-  const reference = { namespace: counterAccount, type: 'TEST', id: newId() }
+  return pendingOf({ by: { clientId, serviceUserId: user.serviceUserId }, counterAccount, hasEvents: true })
+}
+
+/** A bonus of 0.01, which each app with a live link to the wallet learns of. */
+export function bonusOf(walletId: string): PendingPosting {
+  return pendingOf({ by: { walletId }, counterAccount: 'bonus' })
+}
+
+function pendingOf(about: Pick<Posting, 'by' | 'counterAccount' | 'hasEvents'>): PendingPosting {
+  const reference = { namespace: about.counterAccount, type: 'TEST', id: newId() }
   const posting = {
-    by: { clientId, serviceUserId: user.serviceUserId },
+    ...about,
     amountMinor: 1n,
     isReversal: false,
     referenceKey: referenceKeyOf(reference),
-    counterAccount,
     referenceType: reference.type,
     referenceId: reference.id,
     description: null,
-    hasEvents: true,
   }
   return newPending(
     posting,
@@ -81,4 +90,13 @@ export function sequencesOf(events: readonly RecordedEvent[]): Record<string, nu
   for (const event of events)
     if (event.fact === null) (found[event.transfer.walletId] ??= []).push(event.transfer.sequence)
   return found
+}
+
+/** Numbers from 0 to 1 that depend on the seed alone. */
+export function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
 }

@@ -1,10 +1,19 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { eventually } from '../../../test/eventually.ts'
-import { creditOf, newAppWithEvents, openLane, postBatch, readAll, sequencesOf } from '../../../test/events/rig.ts'
+import {
+  creditOf,
+  newAppWithEvents,
+  openLane,
+  postBatch,
+  readAll,
+  seeded,
+  sequencesOf,
+} from '../../../test/events/rig.ts'
 import { lockWaitsSql } from '../../../test/lock-waits.ts'
 import { linkUser, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
 import { transact } from '../connection/database.ts'
+import type { WriterClient } from '../writer/connection.ts'
 import { updateLinkDisconnected } from '../links.ts'
 import { lockWallet } from '../wallets.ts'
 import { journalUserFact } from './journal.ts'
@@ -59,15 +68,6 @@ test('a batch that waits for a wallet draws no serial before it has the lock, so
   )
   await Promise.all([a, b].map(({ client }) => client.end()))
 })
-
-/** Numbers from 0 to 1 that depend on the seed alone. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
 
 test.each([1, 2, 3])(
   'with seed %p: writers that roll back and commit late, facts beside them and two that number leave every entry once, in order, as 1 to n',
@@ -234,6 +234,20 @@ test('what 512 credits of a batch give is in rows of at most 64, in order', asyn
     [app.clientId],
   )
   expect(rows.map(({ count }) => count)).toEqual(Array(8).fill(64))
+})
+
+test('more rows than one step numbers keep the order of a wallet, whichever writers they are of', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  const [shared, other] = (await newUsers(service, app, 2)) as [TestUser, TestUser]
+  const lanes = [await openLane(service), await openLane(service)].toSorted((a, b) => a.number - b.number)
+  const [lower, higher] = lanes as [WriterClient, WriterClient]
+  await postBatch(higher, [creditOf(app, shared)])
+  await postBatch(lower, [creditOf(app, shared)])
+  await Promise.all(Array.from({ length: 1_010 }, () => postBatch(lower, [creditOf(app, other)])))
+  await numberEvents(service.db)
+  expect(sequencesOf(await readAll(service, app.clientId))).toEqual(await allSequences([shared, other]))
+  await Promise.all(lanes.map(({ client }) => client.end()))
 })
 
 test('the database gives no row of the journal its numbers twice', async () => {

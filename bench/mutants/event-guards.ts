@@ -1,0 +1,70 @@
+/** The guards of events: what is recorded, how it is numbered, and how far an endpoint has come. */
+import type { Guarded } from './run.ts'
+
+const numbering = 'src/store/events/number-events.test.ts'
+const property = 'test/events/property.test.ts'
+const feed = 'test/events/feed.test.ts'
+const endpoints = 'src/actions/webhooks/run-endpoint.test.ts'
+const crash = 'test/events/deliverer-crash.test.ts'
+const area = 'events'
+
+export const eventGuards: readonly Guarded[] = [
+  {
+    area,
+    file: 'src/store/events/number-events.ts',
+    tests: [property],
+    mutants: [
+      // One cursor over all writers.
+      [
+        `j.serial > coalesce(c.numbered_up_to, 0)`,
+        `j.serial > (select coalesce(max(numbered_up_to), 0) from event_cursors)`,
+      ],
+      // Facts by a cursor.
+      [
+        `where awaits_number order by`,
+        `where awaits_number and serial > coalesce((select max(numbered_up_to) from event_cursors), 0) order by`,
+      ],
+      // Numbered by writer, not by serial.
+      [`partition by client_id order by serial desc`, `partition by client_id order by writer desc, serial desc`],
+      [`set last = h.last + excluded.last`, `set last = excluded.last`],
+      [
+        `update journal j set awaits_number = false from step s where s.writer = 0`,
+        `update journal j set awaits_number = false from step s where s.writer = 1`,
+      ],
+    ],
+  },
+  {
+    area,
+    file: 'src/store/events/number-events.ts',
+    tests: [numbering],
+    mutants: [
+      [`select * from unnumbered order by serial limit`, `select * from unnumbered order by writer, serial limit`],
+      [`(await tryLock(tx, locks.numberEvents)) ? await numberStep(tx) : 0`, `await numberStep(tx)`],
+    ],
+  },
+  {
+    area,
+    file: 'src/store/events/journal.ts',
+    tests: [numbering, feed],
+    mutants: [
+      [`'{}', $1::integer = 0`, `'{}', false`],
+      [`where e.counter_account not like 'app:%' or e.counter_account = 'app:' || l.client_id`, ``],
+      [`e.wallet_id and l.disconnected_at is null and`, `e.wallet_id and`],
+    ],
+  },
+  {
+    area,
+    file: 'src/store/events/endpoints.ts',
+    tests: [endpoints],
+    mutants: [[`where id = $1 and lease = $2 returning`, `where id = $1 and $2::uuid is not null returning`]],
+  },
+  {
+    area,
+    file: 'src/actions/webhooks/run-endpoint.ts',
+    tests: [endpoints, crash],
+    mutants: [
+      [`lowest === undefined ? run.readUpTo : lowest - 1`, `run.readUpTo`],
+      [`if (user !== undefined) busy.add(user)`, ``],
+    ],
+  },
+]
