@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type Frame, type LaunchOptions, type Page } from '@playwright/test'
+import { makeClicksSure } from './clicks.ts'
 import { aptCommand, canInstall } from './system-package.ts'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
@@ -96,20 +97,29 @@ const playwrightDefaults = ['--disable-popup-blocking', '--disable-back-forward-
  * disables both, so the shared browser has neither.
  */
 export async function launchStrictChromium(): Promise<Browser> {
-  return await chromium.launch({ ...launchOptions(await ensureChromium()), ignoreDefaultArgs: playwrightDefaults })
+  const options = launchOptions(await ensureChromium())
+  return withSureClicks(await chromium.launch({ ...options, ignoreDefaultArgs: playwrightDefaults }))
 }
 
 /** The same, with third-party cookies switched off: a frame of another site keeps only partitioned ones. */
 export async function launchChromiumWithoutThirdPartyCookies(): Promise<Browser> {
   const options = launchOptions(await ensureChromium())
   const args = [...options.args!, '--test-third-party-cookie-phaseout']
-  return await chromium.launch({ ...options, args, ignoreDefaultArgs: playwrightDefaults })
+  return withSureClicks(await chromium.launch({ ...options, args, ignoreDefaultArgs: playwrightDefaults }))
 }
 
 /** The run's shared Chromium, where `close` closes only the caller's windows; without a run, a new one. */
 export async function launchChromium(): Promise<Browser> {
   const shared = process.env['TEST_CHROMIUM']
-  return shared ? await chromium.connect(shared) : await chromium.launch(launchOptions(await ensureShell()))
+  return withSureClicks(
+    shared ? await chromium.connect(shared) : await chromium.launch(launchOptions(await ensureShell())),
+  )
+}
+
+function withSureClicks(browser: Browser): Browser {
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = async (options) => await makeClicksSure(await newContext(options))
+  return browser
 }
 
 /** Runs a script that leaves its document, and may therefore get no answer. The caller waits for the result. */
