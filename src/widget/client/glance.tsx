@@ -27,6 +27,12 @@ export function Glance({ wallet: { transactions }, skewMs, token }: GlanceProps)
 function useIsWide(): boolean {
   const [query] = useState(() => matchMedia('(min-width: 60rem)'))
   const [isWide, setWide] = useState(query.matches)
-  useEffect(() => query.addEventListener('change', () => setWide(query.matches)), [])
+  useEffect(() => {
+    const follow = () => setWide(query.matches)
+    // It may have changed since the first rendering, which effects follow only after a frame.
+    follow()
+    query.addEventListener('change', follow)
+    return () => query.removeEventListener('change', follow)
+  }, [])
   return isWide
 }
