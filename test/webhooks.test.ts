@@ -7,7 +7,7 @@ import { addEndpoint } from '../src/actions/webhooks/manage-endpoints.ts'
 import { findEndpoint } from '../src/store/events/endpoints.ts'
 import { numberEvents } from '../src/store/events/number-events.ts'
 import { newClient } from './client.ts'
-import { creditOf, newAppWithEvents, openLane, postBatch, readAll } from './events/rig.ts'
+import { creditOf, newAppWithEvents, numberAll, openLane, postBatch, readAll } from './events/rig.ts'
 import { eventually } from './eventually.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import { startReceiver } from './receiver.ts'
@@ -58,6 +58,8 @@ test('of three processes two are killed while they deliver: every event arrives,
     await service.db.pool.query(`update endpoints set leased_until = now() where id = $1`, [id])
     processes = [second, await start()]
   }
+  // The processes number events in the background.
+  await numberAll(service)
   const all = await readAll(service, credentials.clientId)
   expect(all.length - before).toBe(240)
   await eventually(async () => (await findEndpoint(service.db.pool, id))!.deliveredUpTo, all.length)

@@ -1,5 +1,5 @@
 /** Really fills the disk of the database, on a small file system, and follows docs/operations/runbooks.md. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,8 +8,6 @@ import { newClient, type Client } from '../client.ts'
 import { play, stepsOf } from '../deploy/runbooks.ts'
 import { copyNewDatabase } from '../new-database.ts'
 import { startRig, type Rig } from './rig.ts'
-
-setDefaultTimeout(120_000)
 
 /** Only root may mount a file system, and a container may forbid it even to root. */
 const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0

@@ -2,7 +2,7 @@
  * Really cuts off the database, the card processor and the mail server of a deployment. Follows docs/operations/runbooks.md in the
  * browser and on the command line, counts the steps, and then checks the money.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { Client as Postgres } from 'pg'
 import { expectBalancedBooks } from '../books.ts'
@@ -15,8 +15,6 @@ import type { Credentials, TestUser } from '../service.ts'
 import { letPass, topupTables } from '../time.ts'
 import { payerOf, stripeEnvironment } from '../topup/rig.ts'
 import { startRig, type Rig } from './rig.ts'
-
-setDefaultTimeout(120_000)
 
 type Wire = Awaited<ReturnType<typeof openForwarder>>
 

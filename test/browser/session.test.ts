@@ -38,8 +38,7 @@ describe('sessions', () => {
     }
     const [first, second] = [await open(), await open()]
     await clickPart(first.frame, 'signedIn')
-    await first.frame.waitForSelector('text=Devices')
-    expect(await first.frame.locator('[aria-label=Devices] > li').count()).toBe(2)
+    await until(first.frame, () => document.querySelectorAll('[aria-label=Devices] > li').length === 2)
     await first.frame.click('text=Sign out everywhere')
     await first.frame.click('.ask .danger')
 
@@ -47,7 +46,7 @@ describe('sessions', () => {
     const text = await second.frame.textContent('#root')
     expect(text).toContain('Apps stay connected and can still take payments on their own.')
     expect(text).not.toMatch(/no longer|\$/)
-    expect(await messagesReceived(second.page)).toContainEqual({
+    expect(await waitForMessage(second.page, 'SERVICE_ERROR')).toEqual({
       type: 'SERVICE_ERROR',
       version: 1,
       code: 'INVALID_SESSION',
@@ -62,7 +61,7 @@ describe('sessions', () => {
     await renew(rig, second.page, await member.newSession(rig.shop))
     await waitForBalance(second.frame, '$7.00')
     await clickPart(second.frame, 'signedIn')
-    await second.frame.waitForSelector('text=Devices')
+    await untilSeen(second.frame, '[aria-label=Devices] > li')
     expect(await second.frame.locator('[aria-label=Devices] > li').allTextContents()).toEqual([
       expect.stringContaining('This device'),
     ])
@@ -211,8 +210,15 @@ describe('the network', () => {
     await page.context().setOffline(true)
     await frame.waitForSelector('text=You are offline')
     await tenant.client.debit(tenant.user.serviceUserId, 4)
-    // The message shows for a few seconds only, so start waiting for it before the network is back.
-    await Promise.all([frame.waitForSelector('text=You are back online'), page.context().setOffline(false)])
+    // The message shows for a few seconds only, so the page itself watches for it before the network is back.
+    await frame.evaluate(() => {
+      const watch = new MutationObserver(() => {
+        if (document.body.innerText.includes('You are back online')) document.body.dataset['mark'] = 'back'
+      })
+      watch.observe(document.body, { childList: true, subtree: true, characterData: true })
+    })
+    await page.context().setOffline(false)
+    await until(frame, () => document.body.dataset['mark'] === 'back')
     await waitForBalance(frame, '$6.00')
     await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
     await rig.closePage(page)

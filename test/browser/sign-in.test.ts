@@ -5,7 +5,7 @@ import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
-import { untilSeen } from '../until.ts'
+import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
 import { clickPart, focusIs, openShop, openSignIn, reload, untilReady, walletUrl } from './shop.ts'
 
@@ -57,7 +57,7 @@ describe('the owner of the wallet', () => {
     const url = walletUrl(rig, { session: await tenant.newSession() })
     const frame = await embed(page, url, { sandbox: 'allow-scripts' })
     await frame.waitForSelector('text=allow-same-origin')
-    expect(await frame.evaluate(() => getComputedStyle(document.querySelector('.panel')!).display)).toBe('grid')
+    await until(frame, () => getComputedStyle(document.querySelector('.panel')!).display === 'grid')
     await rig.closePage(page)
   })
 })

@@ -54,6 +54,7 @@ test.each([
     const client = newClient(running.send, app, running.url)
     const { body } = await client.post('/api/widget/session', { ...app, serviceUserId: user.serviceUserId })
     const page = await browser.newPage()
+    page.setDefaultTimeout(60_000)
     await page.goto(`${running.url}/widget/topup?session=${String(body['sessionToken'])}&amount=25&lang=en`)
     await page.getByRole('button', { name: 'Continue' }).click()
     await formIn(page).locator('input[name=number]').waitFor()

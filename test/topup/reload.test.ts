@@ -5,6 +5,7 @@ import { leaveBy } from '../chromium.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { findBarriers } from '../browser/axe.ts'
 import { embed, messagesReceived, startRig, waitForMessage, type Rig } from '../browser/rig.ts'
+import { reload } from '../browser/shop.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
 
 setDefaultTimeout(240_000)
@@ -36,11 +37,6 @@ const chooseAmount = async (where: Page | Frame, amount = '$25') => {
   await where.getByRole('button', { name: 'Continue' }).click()
 }
 const heading = (where: Page | Frame, name: string) => where.getByRole('heading', { name }).waitFor()
-const reload = async (frame: Frame) => {
-  const loaded = frame.waitForNavigation()
-  await frame.evaluate(() => location.reload())
-  await loaded
-}
 const paymentsOfUser = async () =>
   (
     await rig.service.db.pool.query<{ state: string }>(
