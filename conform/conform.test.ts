@@ -2,6 +2,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../test/books.ts'
 import { newClient, type Client } from '../test/client.ts'
+import { newAppWithEvents } from '../test/events/rig.ts'
+import { setAppEvents } from '../src/actions/apps/manage-apps.ts'
+import { feedStatements } from './feed-statements.ts'
 import { callCommand, runCommand } from '../test/command.ts'
 import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../test/service.ts'
 import { freezeWallet } from '../src/actions/money/manage-wallets.ts'
@@ -23,8 +26,9 @@ const parentOrigin = 'https://shop.example'
 
 beforeAll(async () => {
   opened = await openTestService()
-  app = await newApp(opened.service)
+  app = await newAppWithEvents(opened.service)
   other = await newApp(opened.service, { allowedIframeParents: ['https://other.example'] })
+  await setAppEvents(opened.service, operator, other.clientId, true)
   client = newClient(opened.app.fetch, app)
   // The first page request builds all scripts, which on a busy machine takes longer than the kit's timeout.
   for (const path of ['wallet', 'topup'])
@@ -66,9 +70,10 @@ describe('it works', () => {
     const environment = { BILLFOLD_OTHER_CLIENT_SECRET: other.clientSecret }
     const { exitCode, stdout, stderr } = await runCommand(args, environment, `${app.clientSecret}\n`)
     expect([stdout.split('\n').filter((line) => line.startsWith('FAIL')), exitCode]).toEqual([[], 3])
-    const notTried = expiryStatements.length + 1
-    const summary = `${statements.length - notTried} hold, 0 broken, ${notTried} not tried (1 needs a browser, ${notTried - 1} need --patient).`
+    const patient = expiryStatements.length
+    const summary = `${statements.length - patient - 2} hold, 0 broken, ${patient + 2} not tried (1 needs events that are gone, 1 needs a browser, ${patient} need --patient).`
     expect(stdout).toContain(summary)
+    expect(await Bun.file(new URL('../docs/plain-http.md', import.meta.url)).text()).toContain(summary.slice(0, -1))
     expect(stdout).toEndWith('Own movements: all undone, their sum is 0.\nThe balance is as before: 12.34.\n')
     expect(stderr).toContain(`This test moves money in the wallet of ${user.serviceUserId} at ${server.url.href}`)
     expect(await client.balance(user.serviceUserId)).toBe(12.34)
@@ -78,6 +83,7 @@ describe('it works', () => {
     const { serviceUserId } = await newUser(opened.service, second)
     const others = ['--url', server.url.href, '--client-id', second.clientId, '--service-user-id', serviceUserId]
     const json = await callCommand(['conform', ...others, '--json'], { BILLFOLD_CLIENT_SECRET: second.clientSecret })
+    expect(json.stdout.match(/"needs": "events that are on"/g)).toHaveLength(feedStatements.length)
     const verdicts = JSON.parse(json.stdout) as { failed: number; statements: { section: string; verdict: string }[] }
     expect([verdicts.failed, verdicts.statements.length, json.exitCode]).toEqual([0, statements.length, 3])
     for (const { clientSecret } of [app, other, second])
@@ -157,6 +163,23 @@ const limited: Send = async (request) => {
 }
 
 describe('it bears with a service', () => {
+  test('that has no feed of events: its statements are not tried, and keep the exit code 0', async () => {
+    const without: Send = async (request) =>
+      new URL(request.url).pathname === '/api/server/events'
+        ? Response.json({ error: 'no such route', code: 'NOT_FOUND' }, { status: 404 })
+        : await answer(request)
+    const result = await tryOn(without, feedStatements)
+    const { verdicts } = result
+    expect(verdicts.map(({ verdict, needs }) => `${verdict}: ${needs}`)).toEqual(
+      feedStatements.map(() => 'not tried: a feed of events'),
+    )
+    const reply = replyTo('http://x', result)
+    expect([reply.exitCode, reply.text]).toEqual([
+      0,
+      expect.stringContaining(`${verdicts.length} need a feed of events`),
+    ])
+  })
+
   test('that limits the rate of requests: the contract has no limits, so that breaks nothing', async () => {
     const result = await tryOn(limited, sessionStatements)
     expect(failedOf(result)).toEqual([])

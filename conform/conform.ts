@@ -1,5 +1,6 @@
 /** Tries every statement of the contract that a backend can check on a running service, and undoes its own movements. */
 import { answerStatements } from './answer-statements.ts'
+import { feedStatements } from './feed-statements.ts'
 import { malformedStatements } from './malformed-statements.ts'
 import { moneyStatements } from './money-statements.ts'
 import { leftOf, type Left } from './movements.ts'
@@ -31,6 +32,7 @@ export const groups: readonly (readonly Statement[])[] = [
   refusalStatements,
   malformedStatements,
   otherAppStatements,
+  feedStatements,
   sessionStatements,
   widgetStatements,
   pageStatements,

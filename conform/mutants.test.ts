@@ -3,13 +3,19 @@
  * groups of statements that it breaks, and with `npm test -- all` with all statements.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { feedMutants } from '../test/conform/feed-mutants.ts'
 import { moneyMutants } from '../test/conform/money-mutants.ts'
 import { pageMutants } from '../test/conform/page-mutants.ts'
 import type { Mutant, Send } from '../test/conform/proxy.ts'
 import { refusalMutants } from '../test/conform/refusal-mutants.ts'
 import { repeatMutants } from '../test/conform/repeat-mutants.ts'
 import { widgetMutants } from '../test/conform/widget-mutants.ts'
-import { newApp, newUser, openTestService, type TestService } from '../test/service.ts'
+import { eventually } from '../test/eventually.ts'
+import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../test/service.ts'
+import { setAppEvents } from '../src/actions/apps/manage-apps.ts'
+import { pingApp } from '../src/actions/webhooks/manage-endpoints.ts'
+import { findEventHeads } from '../src/store/events/feed.ts'
+import { numberEvents } from '../src/store/events/number-events.ts'
 import { answerStatements } from './answer-statements.ts'
 import { conform, groups, statements, type Conformance } from './conform.ts'
 import { malformedStatements } from './malformed-statements.ts'
@@ -20,7 +26,7 @@ import type { Statement } from './verdict.ts'
 setDefaultTimeout(600_000)
 
 const wantsAll = process.env['TEST_ALL'] === '1'
-const mutants = [...moneyMutants, ...repeatMutants, ...refusalMutants, ...widgetMutants, ...pageMutants]
+const mutants = [...moneyMutants, ...repeatMutants, ...refusalMutants, ...widgetMutants, ...pageMutants, ...feedMutants]
 
 let opened: TestService
 
@@ -49,6 +55,9 @@ async function tryOn(mutant: Mutant, tried: readonly Statement[]): Promise<Confo
   const app = await newApp(opened.service, { allowedIframeParents: [parentOrigin] })
   const other = await newApp(opened.service, { allowedIframeParents: ['https://other.example'] })
   const { serviceUserId } = await newUser(opened.service, app)
+  // Without events the statements about the feed are not tried, and other mutants cannot break them.
+  if (mutant.name === 'unbroken' || feedMutants.includes(mutant))
+    for (const each of [app, other]) await giveEvents(each)
   const answer: Send = (request) => opened.app.fetch(request)
   // In place of waiting, the sessions of the app grow older.
   const wait = async (ms: number) => {
@@ -64,6 +73,18 @@ async function tryOn(mutant: Mutant, tried: readonly Statement[]): Promise<Confo
   const result = await conform({ url: 'http://billfold.test/', ...settings }, {}, tried)
   if ('problem' in result) throw new Error(result.problem)
   return result
+}
+
+/** Switches its events on, and lets the first of two be gone. */
+async function giveEvents({ clientId }: Credentials): Promise<void> {
+  const { service } = opened
+  await setAppEvents(service, operator, clientId, true)
+  await pingApp(service, operator, clientId)
+  await eventually(async () => {
+    await numberEvents(service.db)
+    return (await findEventHeads(service.db.pool, [clientId])).get(clientId)
+  }, 2)
+  await service.db.pool.query('delete from event_pages where client_id = $1 and first = 1', [clientId])
 }
 
 const brokenIn = ({ verdicts }: Conformance) =>

@@ -18,7 +18,15 @@ export type Verdict = {
   readonly needs?: Need
 }
 
-export type Need = '--patient' | '--parent-origin' | '--other-client-id' | 'a browser'
+export type Need =
+  | '--patient'
+  | '--parent-origin'
+  | '--other-client-id'
+  | 'events that are on'
+  | (typeof unreachable)[number]
+
+/** What no flag of the command can provide. */
+export const unreachable = ['a browser', 'a feed of events', 'events that are gone'] as const
 
 class Broken extends Error {}
 

@@ -2,7 +2,7 @@
 import { conform, float, type Conformance } from '../../conform/conform.ts'
 import type { Left } from '../../conform/movements.ts'
 import type { Settings } from '../../conform/subject.ts'
-import type { Verdict } from '../../conform/verdict.ts'
+import { unreachable, type Need, type Verdict } from '../../conform/verdict.ts'
 import {
   CommandRefused,
   UsageMistake,
@@ -41,7 +41,9 @@ balance, and undoes exactly what the service acknowledged, with new references. 
 there is --yes; elsewhere it starts at once. Ctrl-C undoes too, for at most 30 seconds; a second Ctrl-C ends at once and reports what is left. A service whose
 top-up shows a live card key is refused.
 
-Only statements of the contract can be broken. Those that were not tried are counted, with what it takes to try them. Exit codes: 0 everything
+The feed of events (GET /api/server/events) is tried where the service has one and the app's events are on.
+
+Only statements of the contract and of the feed can be broken. Those that were not tried are counted, with what it takes to try them. Exit codes: 0 everything
 that can be tried over HTTP holds; 1 a statement is broken, or money could not be moved back; 2 invalid command line; 3 nothing is broken, but statements were
 not tried that could be; 130 interrupted.`,
     examples: [
@@ -110,7 +112,9 @@ ${isPatient ? 'It takes five minutes and some seconds.' : 'It takes some seconds
 export function replyTo(url: string, { verdicts, left, balance, isInterrupted }: Conformance): Reply {
   const count = (kind: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === kind).length
   const [passed, failed, notTried] = [count('pass'), count('fail'), count('not tried')]
-  const isWhole = verdicts.every(({ verdict, needs }) => verdict !== 'not tried' || needs === 'a browser')
+  const isWhole = verdicts.every(
+    ({ verdict, needs }) => verdict !== 'not tried' || (unreachable as readonly (Need | undefined)[]).includes(needs),
+  )
   const json = { url, passed, failed, notTried, isInterrupted, balance, left, statements: verdicts }
   const text = [
     '',
