@@ -162,13 +162,14 @@ const limited: Send = async (request) => {
   return request.url.endsWith('/api/widget/session') ? new Response(response.body, { status: 429 }) : response
 }
 
+const withoutFeed: Send = async (request) =>
+  new URL(request.url).pathname === '/api/server/events'
+    ? Response.json({ error: 'no such route', code: 'NOT_FOUND' }, { status: 404 })
+    : await answer(request)
+
 describe('it bears with a service', () => {
   test('that has no feed of events: its statements are not tried, and keep the exit code 0', async () => {
-    const without: Send = async (request) =>
-      new URL(request.url).pathname === '/api/server/events'
-        ? Response.json({ error: 'no such route', code: 'NOT_FOUND' }, { status: 404 })
-        : await answer(request)
-    const result = await tryOn(without, feedStatements)
+    const result = await tryOn(withoutFeed, feedStatements)
     const { verdicts } = result
     expect(verdicts.map(({ verdict, needs }) => `${verdict}: ${needs}`)).toEqual(
       feedStatements.map(() => 'not tried: a feed of events'),

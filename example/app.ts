@@ -3,6 +3,7 @@ import { Hono, type Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { apiRoutes, type ShopEnv } from './api.ts'
 import type { ShopConfig } from './config.ts'
+import { openEvents } from './shop-events.ts'
 import { maxNameLength, moon, shopPage, signInPage } from './page.ts'
 import type { ShopUser, Store } from './store.ts'
 
@@ -10,13 +11,18 @@ const cookie = 'shop_session'
 
 export type ShopFiles = { readonly script: string; readonly style: string }
 
-export function buildShop(config: ShopConfig, store: Store, files: ShopFiles) {
+/** An event with the longest texts has less than 8 kB. */
+const maxWebhookBytes = 64 * 1024
+const webhookPath = '/webhooks/billfold'
+
+export function buildShop(config: ShopConfig, store: Store, files: ShopFiles, events = openEvents(config, store)) {
   const app = new Hono<ShopEnv>()
   const policy = contentPolicy(new URL(config.billfold.baseUrl).origin)
 
   app.use(async (c, next) => {
     // SameSite cookies protect against other sites, but another port of this host is the same site: check the origin too.
-    if (c.req.method === 'GET' || isOwnPage(c)) await next()
+    // A webhook comes from the service, and proves it by its signature.
+    if (c.req.method === 'GET' || isOwnPage(c) || c.req.path === webhookPath) await next()
     else c.res = c.text('This request did not come from the shop.', 403)
     c.header('content-security-policy', policy)
     c.header('x-content-type-options', 'nosniff')
@@ -50,6 +56,14 @@ export function buildShop(config: ShopConfig, store: Store, files: ShopFiles) {
     store.removeSession(getCookie(c, cookie) ?? '')
     deleteCookie(c, cookie, { path: '/' })
     return c.redirect('/', 303)
+  })
+
+  app.post(webhookPath, async (c) => {
+    if (config.webhookSecrets.length === 0) return c.notFound()
+    // The signature is over the raw body: nothing may parse it first.
+    const body = await c.req.text()
+    if (body.length > maxWebhookBytes) return c.body(null, 413)
+    return c.body(null, await events.receive(body, c.req.raw.headers))
   })
 
   app.use('/api/*', async (c, next) => {

@@ -7,6 +7,8 @@ export type ShopConfig = {
   readonly dataDir: string
   /** The currency of the prices. It must be the currency of the service. */
   readonly currency: string
+  /** Secrets of the webhook endpoint: two while a rotation lasts, none without webhooks. */
+  readonly webhookSecrets: readonly string[]
   readonly billfold: { readonly baseUrl: string; readonly clientId: string; readonly clientSecret: string }
 }
 
@@ -21,6 +23,7 @@ export function parseShopConfig(environment: Readonly<Record<string, string | un
     port,
     dataDir: environment['DATA_DIR'] || './data',
     currency: environment['CURRENCY'] || 'USD',
+    webhookSecrets: (environment['BILLFOLD_WEBHOOK_SECRET'] ?? '').split(',').filter(Boolean),
     billfold: {
       baseUrl: BILLFOLD_URL || 'http://127.0.0.1:3000',
       clientId: BILLFOLD_CLIENT_ID,

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { BillfoldEvent } from '@billfold/sdk/contract'
 
 export type ShopUser = {
   readonly id: string
@@ -28,7 +29,13 @@ export type Order = {
   shortfall?: number
 }
 
-type Data = { users: ShopUser[]; orders: Order[]; sessions: Record<string, string> }
+type Data = {
+  users: ShopUser[]
+  orders: Order[]
+  sessions: Record<string, string>
+  /** The number of the last event whose effect is in this file. */
+  feedNumber?: number
+}
 
 export type Store = ReturnType<typeof openStore>
 
@@ -100,8 +107,42 @@ export function openStore(file: string) {
     findOrder: (user: ShopUser, id: string): Order | undefined =>
       data.orders.find((order) => order.id === id && order.userId === user.id),
 
+    feedNumber: (): number => data.feedNumber ?? 0,
+
+    /** The effect and the number are written in one file, which replaces the old one: both are stored, or neither is. */
+    applyEvent(event: BillfoldEvent): void {
+      if (event.number <= (data.feedNumber ?? 0)) return
+      actOn(event, data)
+      data.feedNumber = event.number
+      save()
+    },
+
+    skipEvents(upTo: number): void {
+      data.feedNumber = upTo
+      save()
+    },
+
     listOrders: (user: ShopUser): Order[] => data.orders.filter((order) => order.userId === user.id).reverse(),
   }
+}
+
+const isOf = (status: OrderStatus, referenceId: string) => (order: Order) =>
+  order.status === status && order.payment?.referenceId === referenceId
+
+/** Each effect depends on the state of the order, so the answer to the shop's own request may come before or after the event. */
+function actOn({ type, data }: BillfoldEvent, { users, orders }: Data): void {
+  if (type === 'wallet.debited' && data.referenceType === 'ORDER_PAYMENT')
+    for (const order of orders.filter(isOf('paying', data.referenceId))) order.status = 'paid'
+  if (type === 'wallet.credited' && data.referenceType === 'ORDER_REFUND')
+    for (const order of orders.filter(isOf('refunding', data.referenceId))) order.status = 'refunded'
+  if (type === 'wallet.topped_up') {
+    const owners = users.filter(({ serviceUserId }) => serviceUserId === data.serviceUserId).map(({ id }) => id)
+    for (const order of orders)
+      if (order.status === 'refused' && owners.includes(order.userId))
+        order.shortfall = Math.max(0, Number((order.amount - data.balanceAfter).toFixed(3)))
+  }
+  if (type === 'link.disconnected' || type === 'user.deleted')
+    for (const user of users) if (user.serviceUserId === data.serviceUserId) delete user.serviceUserId
 }
 
 function readData(file: string): Data {

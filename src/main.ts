@@ -302,6 +302,7 @@ async function startShop(demo: Demo): Promise<string> {
       BILLFOLD_URL: config.publicUrl,
       BILLFOLD_CLIENT_ID: demo.clientId,
       BILLFOLD_CLIENT_SECRET: demo.clientSecret,
+      BILLFOLD_WEBHOOK_SECRET: demo.webhookSecret ?? '',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTestService, operator, type TestService } from '../../test/service.ts'
 import { findApp } from '../store/apps.ts'
+import { listEndpoints } from '../store/events/endpoints.ts'
 import { findWalletWithTransfers } from '../store/wallets.ts'
 import { verifyBooks } from '../store/verify/verify.ts'
 import { authenticate } from './apps/authenticate.ts'
 import { createDemo, findUnsafeForProduction } from './demo.ts'
-import { setAppActive, createApp } from './apps/manage-apps.ts'
+import { setAppActive, setAppEvents, createApp } from './apps/manage-apps.ts'
 import { freezeWallet } from './money/manage-wallets.ts'
 import { postForApp } from './money/post.ts'
 import type { Service } from './service.ts'
@@ -50,6 +51,30 @@ test('two starts at once make one demo, and both know its secret', async () => {
   expect(await balanceOf(one.serviceUserId)).toBe(10_000n)
 })
 
+test('the app has events, and one endpoint that follows the port of the shop', async () => {
+  const { webhookSecret } = await createDemo(service, { shopPort: 4001 })
+  expect(webhookSecret).toStartWith('whsec_')
+  const urls = async () => (await listEndpoints(service.db.pool, 'app_demo')).map(({ url }) => url)
+  expect(await urls()).toEqual(['http://127.0.0.1:4001/webhooks/billfold'])
+  const moved = await createDemo(service, { shopPort: 5001 })
+  expect(await urls()).toEqual(['http://127.0.0.1:5001/webhooks/billfold'])
+  expect((await createDemo(service, { shopPort: 5001 })).webhookSecret).toBe(moved.webhookSecret)
+  await setAppEvents(service, operator, 'app_demo', false)
+  expect((await createDemo(service, { shopPort: 5001 })).webhookSecret).toBeUndefined()
+  await setAppEvents(service, operator, 'app_demo', true)
+})
+
+test('a secret of the endpoint that was sealed with a lost key is replaced', async () => {
+  const before = await createDemo(service, { shopPort: 5001 })
+  await service.db.pool.query(`update endpoints set secret = reverse(secret) where client_id = 'app_demo'`)
+  const after = await createDemo(service, { shopPort: 5001 })
+  expect([after.webhookSecret === before.webhookSecret, after.webhookSecret]).toEqual([
+    false,
+    expect.stringMatching(/^whsec_/),
+  ])
+  expect((await createDemo(service, { shopPort: 5001 })).webhookSecret).toBe(after.webhookSecret)
+})
+
 test('the secret is in a file that only its owner can read', async () => {
   const { mode } = await stat(join(dataDir, 'data', 'demo.json'))
   expect(mode & 0o777).toBe(0o600)
@@ -66,7 +91,8 @@ test('a later start gives no more money, and lets the shop move to another port'
     referenceId: '1',
     description: null,
   })
-  expect(await createDemo(service, { shopPort: 5001 })).toEqual(before)
+  const { webhookSecret: _, ...others } = before
+  expect(await createDemo(service, { shopPort: 5001 })).toMatchObject(others)
   expect(await balanceOf(before.serviceUserId)).toBe(0n)
   const { allowedIframeParents } = (await findApp(service.db.pool, 'app_demo'))!
   expect(allowedIframeParents.slice(0, 2)).toEqual(['http://localhost:5001', 'http://127.0.0.1:5001'])

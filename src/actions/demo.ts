@@ -2,16 +2,18 @@
 import { findApp, insertApp, insertSecret, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
 import { withDemoLock } from '../store/locks.ts'
 import { transact } from '../store/connection/database.ts'
+import { listEndpoints, type Endpoint } from '../store/events/endpoints.ts'
 import { getOrInsertLink } from '../store/links.ts'
 import { findUserByEmail } from '../store/people/users.ts'
 import { findWallet } from '../store/wallets.ts'
 import { createUser } from './people/create-user.ts'
 import { acceptsSecret, readDemoSecret, writeDemoSecret } from './demo-secret.ts'
-import { rotateSecret, updateApp } from './apps/manage-apps.ts'
+import { rotateSecret, setAppEvents, updateApp } from './apps/manage-apps.ts'
 import { grantBonus } from './money/grant-bonus.ts'
 import { isPassword } from './people/passwords.ts'
 import { recordAudit } from './audit.ts'
 import type { Service } from './service.ts'
+import { addEndpoint, removeEndpoint, rotateEndpointSecret } from './webhooks/manage-endpoints.ts'
 import { hashSecret, newClientSecret, newId, newServiceUserId } from './tokens.ts'
 
 export type Demo = {
@@ -20,6 +22,8 @@ export type Demo = {
   readonly serviceUserId: string
   readonly email: string
   readonly password: string
+  /** Of the shop's endpoint. Undefined while the app's events are off. */
+  readonly webhookSecret: string | undefined
 }
 
 const clientId = 'app_demo'
@@ -29,6 +33,8 @@ const password = 'correct horse battery staple'
 const actor = { name: 'system', address: null }
 /** Limits the origins of earlier ports of the shop; an app lists at most fifty. */
 const maxOrigins = 20
+/** Where the shop takes webhooks. */
+const webhookPath = '/webhooks/billfold'
 
 /**
  * Creates what is missing. It may run any number of times and in several processes at once, and keeps what was changed or
@@ -40,7 +46,8 @@ export async function createDemo(service: Service, { shopPort }: { shopPort: num
   return await withDemoLock(service.db, async () => {
     const clientSecret = await ensureApp(service, origins)
     const serviceUserId = await ensureUser(service)
-    return { clientId, clientSecret, serviceUserId, email, password }
+    const webhookSecret = await ensureEndpoint(service, `http://127.0.0.1:${shopPort}${webhookPath}`)
+    return { clientId, clientSecret, serviceUserId, email, password, webhookSecret }
   })
 }
 
@@ -76,6 +83,7 @@ async function insertDemoApp(service: Service, origins: readonly string[]): Prom
     await insertSecret(tx, newId(), clientId, hashSecret(clientSecret))
     await recordAudit(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
   })
+  await setAppEvents(service, actor, clientId, true)
   return clientSecret
 }
 
@@ -95,6 +103,29 @@ async function ensureOrigins(service: Service, app: App, origins: readonly strin
     allowedOrigins: withOurs(app.allowedOrigins),
     allowedIframeParents: withOurs(app.allowedIframeParents),
   })
+}
+
+/** One endpoint, which follows the shop's port. */
+async function ensureEndpoint(service: Service, url: string): Promise<string | undefined> {
+  const app = await findApp(service.db.pool, clientId)
+  if (!app?.hasEvents) return undefined
+  const endpoints = await listEndpoints(service.db.pool, clientId)
+  const known = endpoints.find((endpoint) => endpoint.url === url)
+  if (known) return await secretOf(service, known)
+  for (const { id, url } of endpoints) if (isOfShop(url)) await removeEndpoint(service, actor, id)
+  const added = await addEndpoint(service, actor, clientId, { url, types: null })
+  return added.kind === 'added' ? added.secret : undefined
+}
+
+const isOfShop = (url: string) => /^http:\/\/127\.0\.0\.1:\d+\/webhooks\/billfold$/.test(url)
+
+/** A secret that was sealed with a lost key is replaced. */
+async function secretOf(service: Service, { id, secret }: Endpoint): Promise<string | undefined> {
+  try {
+    return await service.secrets.unseal(secret, { purpose: 'endpoint-secret', id })
+  } catch {
+    return await rotateEndpointSecret(service, actor, id, 'none')
+  }
 }
 
 async function ensureUser(service: Service): Promise<string> {

@@ -239,6 +239,7 @@ async function startExample(): Promise<Shop> {
     port: 0,
     dataDir: folder,
     currency: 'USD',
+    webhookSecrets: [],
     billfold: { baseUrl: way.url, ...app },
   }
   const shop = buildShop(config, store, { script: '', style: '' })

@@ -77,10 +77,10 @@ async function stopAll(
   await rm(dataDir, { recursive: true, force: true })
 }
 
-type Shop = Bun.Subprocess<'ignore', 'pipe', 'inherit'>
-type ShopSetup = { port: number; dataDir: string; serviceOrigin: string; app: Credentials }
+export type Shop = Bun.Subprocess<'ignore', 'pipe', 'inherit'>
+type ShopSetup = { port: number; dataDir: string; serviceOrigin: string; app: Credentials; webhookSecret?: string }
 
-async function startShop({ port, dataDir, serviceOrigin, app }: ShopSetup): Promise<Shop> {
+export async function startShop({ port, dataDir, serviceOrigin, app, webhookSecret = '' }: ShopSetup): Promise<Shop> {
   const { PATH = '', HOME = '' } = process.env
   const shop = Bun.spawn([process.execPath, 'example/server.ts'], {
     cwd: new URL('../..', import.meta.url).pathname,
@@ -92,6 +92,7 @@ async function startShop({ port, dataDir, serviceOrigin, app }: ShopSetup): Prom
       BILLFOLD_URL: serviceOrigin,
       BILLFOLD_CLIENT_ID: app.clientId,
       BILLFOLD_CLIENT_SECRET: app.clientSecret,
+      BILLFOLD_WEBHOOK_SECRET: webhookSecret,
     },
     stdin: 'ignore',
     stdout: 'pipe',
@@ -101,7 +102,7 @@ async function startShop({ port, dataDir, serviceOrigin, app }: ShopSetup): Prom
   return shop
 }
 
-async function stopShop(shop: Shop): Promise<void> {
+export async function stopShop(shop: Shop): Promise<void> {
   shop.kill()
   await shop.exited
 }
