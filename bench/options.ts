@@ -39,6 +39,11 @@ npm run bench -- tenants [--seconds 10] [--streams 5000] [--dir checkout]
 
   one app does too much of one thing beside another app: failures and p99 of the other app, and what the greedy app got done
 
+npm run bench -- events [--seconds 2] [--cycles 7] [--users 20000] [--rate 200] [--dead 100] [--before checkout]
+
+  debits with events on against off, and off against a checkout from before events; events a second from the feed and to an endpoint;
+  how soon an event arrives, alone and beside dead endpoints
+
 npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [--seconds 8]
 
   debits on a test database, on one server or a cluster, and the processor time of each node per debit

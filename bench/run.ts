@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { measureBooks } from './books.ts'
 import { drawComparison } from './comparison.ts'
+import { measureEvents } from './events.ts'
 import { runFaults } from './faults/run.ts'
 import { measureGrowth } from './growth.ts'
 import { measureLatency } from './latency.ts'
@@ -20,6 +21,7 @@ if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
 else if (first === 'books') await measureBooks(rest)
 else if (first === 'latency') process.exitCode = (await measureLatency(rest)) ? 0 : 1
 else if (first === 'limits') process.exitCode = (await measureLimits(rest)) ? 0 : 1
+else if (first === 'events') process.exitCode = (await measureEvents(rest)) ? 0 : 1
 else if (first === 'mutants') process.exitCode = (await runMutants(rest)) ? 0 : 1
 else if (first === 'tenants') process.exitCode = (await measureTenants(rest)) ? 0 : 1
 else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1
