@@ -147,8 +147,6 @@ What happens while they are off is never reported to it. Every process follows t
         const hasEvents = to === 'on'
         const switched = await setAppEvents(service, actorOf(invocation), clientId, hasEvents)
         if (switched === 'unknown-app') throw unknownApp(invocation)
-        if (switched === 'cluster')
-          throw new CommandRefused('Events are not available while the ledger is distributed over a cluster.')
         return { json: { clientId, hasEvents }, text: `The events of ${clientId} are ${to}.` }
       }),
   },

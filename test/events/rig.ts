@@ -3,12 +3,14 @@ import { setAppEvents } from '../../src/actions/apps/manage-apps.ts'
 import { newId } from '../../src/actions/tokens.ts'
 import { counterAccountOfApp } from '../../src/ledger/reference.ts'
 import type { Service } from '../../src/actions/service.ts'
+import { isUnavailable, type Connection } from '../../src/store/connection/database.ts'
 import { findEvents, type RecordedEvent } from '../../src/store/events/feed.ts'
 import { numberEvents } from '../../src/store/events/number-events.ts'
 import { openWriterClient, type WriterClient } from '../../src/store/writer/connection.ts'
 import { postFast } from '../../src/store/writer/fast-statement.ts'
 import { newPending, type PendingPosting, type Posting } from '../../src/store/writer/posting.ts'
 import { referenceKeyOf } from '../../src/store/outcomes.ts'
+import { resolveLinks } from '../../src/store/writer/resolve-links.ts'
 import { eventually } from '../eventually.ts'
 import { newApp, operator, type Credentials, type TestUser } from '../service.ts'
 
@@ -20,9 +22,20 @@ export async function newAppWithEvents(service: Service): Promise<Credentials> {
 
 /** A connection of a lane, whose waits for rows and open transactions the test ends, however slow the machine is. */
 export async function openLane({ db }: Pick<Service, 'db'>): Promise<WriterClient> {
-  const lane = await openWriterClient(db.connection, 60_000, () => {})
+  const lane = await openPatiently(db.connection)
   await lane.client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
   return lane
+}
+
+/** On a starved machine a connection takes longer than the writer waits for one. */
+async function openPatiently(connection: Connection): Promise<WriterClient> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await openWriterClient(connection, 60_000, () => {})
+    } catch (error) {
+      if (!isUnavailable(error) || attempts === 20) throw error
+    }
+  }
 }
 
 /** A credit of 0.01. */
@@ -57,7 +70,8 @@ function pendingOf(about: Pick<Posting, 'by' | 'counterAccount' | 'hasEvents'>):
 }
 
 export async function postBatch({ client, number }: WriterClient, batch: readonly PendingPosting[]): Promise<void> {
-  const { answers } = await postFast(client, batch, number)
+  const links = client.isCluster() ? await resolveLinks(client, batch) : undefined
+  const { answers } = await postFast(client, batch, number, links)
   if (answers.length !== batch.length) throw new Error(`${batch.length - answers.length} postings were not decided`)
 }
 

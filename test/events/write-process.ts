@@ -2,10 +2,12 @@
  * Writers that roll back, commit late and post for two apps on the same wallets, for tests that kill the process:
  * `bun test/events/write-process.ts <plan>`. A line of output is a batch that has ended.
  */
-import { openDatabase, transact } from '../../src/store/connection/database.ts'
+import { beginBatch } from '../../src/store/cluster/batch.ts'
+import { isContention, openDatabase, transact } from '../../src/store/connection/database.ts'
 import { journalUserFact } from '../../src/store/events/journal.ts'
 import { lockWallet } from '../../src/store/wallets.ts'
 import { postLocked } from '../../src/store/writer/careful-statement.ts'
+import type { WriterClient } from '../../src/store/writer/connection.ts'
 import type { TestUser } from '../service.ts'
 import { bonusOf, creditOf, openLane, postBatch, seeded } from './rig.ts'
 
@@ -25,22 +27,36 @@ async function write(random: () => number): Promise<void> {
   const lane = await openLane({ db })
   const anyOf = <T>(items: readonly T[]) => items[Math.floor(random() * items.length)]!
   for (let i = 0; i < batches; i++) {
+    const isLate = random() < 0.25
+    const isKept = random() > 0.08
     if (random() < 0.15) {
       const bonuses = [bonusOf(anyOf(users).userId), bonusOf(anyOf(users).userId)]
-      await postLocked(lane.client, bonuses, { isPatient: true, writer: lane.number })
+      await attempt(lane, () => postLocked(lane.client, bonuses, { isPatient: true, writer: lane.number }))
     } else {
       const credits = Array.from({ length: 4 }, () => {
         const app = anyOf(apps)
         return creditOf(app, anyOf(app.users))
       })
-      await lane.client.query('begin')
-      await postBatch(lane, onePerWallet(credits))
-      if (random() < 0.25) await untilNumbered()
-      await lane.client.query(random() < 0.08 ? 'rollback' : 'commit')
+      await attempt(lane, async () => {
+        await beginBatch(lane.client)
+        await postBatch(lane, onePerWallet(credits))
+        if (isLate) await untilNumbered()
+        await lane.client.query(isKept ? 'commit' : 'rollback')
+      })
     }
     process.stdout.write('batch\n')
   }
   await lane.client.end()
+}
+
+/** On a cluster a batch that waits for a row gives up, because two nodes could wait for each other. */
+async function attempt({ client }: WriterClient, post: () => Promise<unknown>): Promise<void> {
+  try {
+    await post()
+  } catch (error) {
+    if (!client.isCluster() || !isContention(error)) throw error
+    await client.query('rollback').catch(() => {})
+  }
 }
 
 /** Until others' events have got numbers, so that this batch commits after what has higher serials. */

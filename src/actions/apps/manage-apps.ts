@@ -1,7 +1,6 @@
 /** Registering client apps, changing them, and their secrets. The same for the command line and the admin pages. */
 import type { AppSettings } from '../../store/apps.ts'
 import * as store from '../../store/apps.ts'
-import { recordsEvents } from '../../store/cluster/batch.ts'
 import { transact, type Transaction } from '../../store/connection/database.ts'
 import { parseOrigins } from './origins.ts'
 import { recordAudit, type Actor } from '../audit.ts'
@@ -109,9 +108,8 @@ export async function setAppActive(
   })
 }
 
-export type EventsSwitched = 'switched' | 'already' | 'unknown-app' | 'cluster'
+export type EventsSwitched = 'switched' | 'already' | 'unknown-app'
 
-/** No app can have events on a cluster. */
 export async function setAppEvents(
   service: HasApps,
   actor: Actor,
@@ -120,8 +118,7 @@ export async function setAppEvents(
 ): Promise<EventsSwitched> {
   let switched: EventsSwitched = 'unknown-app'
   await changeApp(service, clientId, async (tx, before) => {
-    if (hasEvents && !recordsEvents(tx)) switched = 'cluster'
-    else if (before.hasEvents === hasEvents) switched = 'already'
+    if (before.hasEvents === hasEvents) switched = 'already'
     else {
       await store.updateAppEvents(tx, clientId, hasEvents)
       await recordAudit(tx, actor, hasEvents ? 'app.events-on' : 'app.events-off', `app:${clientId}`)

@@ -117,7 +117,5 @@ async function switchEvents(request: AdminRequest): Promise<Response> {
   if (to !== 'on' && to !== 'off') return await showProblem(request, 422, 'Events can be switched on or off.')
   const switched = await setAppEvents(request.service, request.actor, clientId, to === 'on')
   if (switched === 'unknown-app') return await showNotFound(request, 'app')
-  if (switched === 'cluster')
-    return await showProblem(request, 409, 'Events are not available while the ledger is distributed over a cluster.')
   return redirect(`${tabPath(clientId, 'events')}?done=events-${to}`)
 }

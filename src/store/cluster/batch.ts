@@ -45,14 +45,6 @@ export async function beginIdle(client: Queryable): Promise<void> {
   await beginWith(client, [blockSnapshotsSql, 'set local idle_in_transaction_session_timeout = 5000'])
 }
 
-/**
- * Whether batches record events. On a cluster they do not: the serials that different nodes draw do not compare, and a row of the journal
- * would be visible before its transfer.
- */
-export function recordsEvents(tx: Transaction): boolean {
-  return !tx.isCluster()
-}
-
 /** One round trip: the connection is in pipeline mode. */
 async function beginWith(client: Queryable, settings: readonly string[]): Promise<void> {
   await Promise.all(['begin', ...settings].map((sql) => client.query(sql)))
@@ -75,7 +67,13 @@ export const walletClockSql = 'wallet_clock(w.id)'
 /**
  * A node releases a row that was only locked, or that is the only change on it, before the coordinator commits what was written
  * there. A transaction that waits for the row alone would not see that, so it waits for this lock first.
+ *
+ * Batches of the writer do not take this lock. Where the wallet is changed, they wait until the coordinator has committed: a change of
+ * `positions`, which every node knows, makes Citus prepare the commit on every node first. Otherwise the journal could have the wallet's
+ * next entry before a freeze that precedes it, and a crash in between would lose the report of the freeze.
  */
 export async function lockWalletOnCluster(tx: Transaction, walletId: string): Promise<void> {
-  if (tx.isCluster()) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [locks.wallet, walletId])
+  if (!tx.isCluster()) return
+  await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [locks.wallet, walletId])
+  await tx.query(`update positions set transfers = transfers where counter_account = ''`)
 }

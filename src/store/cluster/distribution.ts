@@ -58,10 +58,6 @@ export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Dist
     throw new DistributionRefused(
       `No node of the cluster may hold a part of the ledger: add workers (citus_add_node), or let the coordinator hold it (select citus_set_node_property('…', 5432, 'shouldhaveshards', true)). Nothing was changed.`,
     )
-  if (await hasEvents(db))
-    throw new DistributionRefused(
-      'An app has events on, which are not available on a cluster: switch them off first (npx billfold app events <clientId> off). Nothing was changed.',
-    )
   const isNew = new Set<string>()
   for (const table of distributed) if (await distributeTable(db, table, shardsPerNode)) isNew.add(table.name)
   await addToMetadata(db, 'positions')
@@ -75,12 +71,6 @@ export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Dist
     nodes: await listNodes(db),
     staying: one(rows).count,
   }
-}
-
-/** A batch on a cluster records no events: see fast-statement. */
-async function hasEvents(db: Queryable): Promise<boolean> {
-  const { rows } = await db.query<{ has: boolean }>('select exists (select from apps where has_events) as has')
-  return one(rows).has
 }
 
 /** False when it was distributed before. */

@@ -1,32 +1,14 @@
 /** The statements and lanes for a cluster, on one server that only claims to have Citus: their order and answers, not their distribution. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { Client } from 'pg'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { eventually } from '../../../test/eventually.ts'
+import { imitate } from '../../../test/imitated-cluster.ts'
 import { newApp, newUsers, openTestService, type TestService } from '../../../test/service.ts'
 import { postForApp } from '../../actions/money/post.ts'
 import { findApp } from '../apps.ts'
-import type { Connection } from '../connection/database.ts'
 import { verifyBooks } from '../verify/verify.ts'
 
 setDefaultTimeout(120_000)
-
-const imitationSql = `set allow_system_table_mods = on;
-  insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-  select 99999, 'citus', 10, 2200, false, '0';
-  create table pg_dist_local_group as select 0 as groupid;
-  grant select on pg_dist_local_group to public;
-  create function run_command_on_coordinator(command text) returns table (result text) language plpgsql
-  as $$ begin return query execute command; end $$`
-
-/** The same server named three times is a coordinator and two other nodes. */
-async function imitate(connection: Connection): Promise<Connection> {
-  const superuser = new Client({ ...connection, user: 'postgres' })
-  await superuser.connect()
-  await superuser.query(imitationSql)
-  await superuser.end()
-  return { ...connection, others: [{ ...connection }, { ...connection }] }
-}
 
 const lanes = 3
 let opened: TestService

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commit, isContention, sqlState, uniqueViolation, type Connection } from '../connection/database.ts'
 import { within, type OpenClient } from '../connection/open-client.ts'
+import { hasEvents } from '../events/journal.ts'
 import { openWriterClient, type WriterClient } from '../writer/connection.ts'
 import type { BatchWriter, Limits } from '../writer/fast-lane.ts'
 import { postFast, type FastAnswers } from '../writer/fast-statement.ts'
@@ -40,10 +41,12 @@ export async function writeOnNodes(home: WriterClient, lane: Lane): Promise<Batc
   const nodes: Nodes = { home, otherNode: undefined }
   const clients = () => [home.client, ...(nodes.otherNode ? [nodes.otherNode.client] : [])]
   void moveToOtherNode(lane, nodes, await readIdentity(home.client))
+  // Only the coordinator has the journal. Its serials compare, which those of different nodes would not.
+  const writerOf = (batch: readonly PendingPosting[]) => (hasEvents(batch) ? home : (nodes.otherNode ?? home))
   return {
     limits,
-    current: () => nodes.otherNode ?? home,
-    post: (batch) => postOnNodes(nodes.otherNode ?? home, home.client, batch),
+    writerOf,
+    post: (batch) => postOnNodes(writerOf(batch), home.client, batch),
     // A lost race for a reference or a locked row is no fault of the node itself, such as losing sight of the others.
     isFaulty: (error) => nodes.otherNode !== undefined && !isContention(error) && sqlState(error) !== uniqueViolation,
     end: async () => void (await Promise.all(clients().map((client) => client.end()))),

@@ -23,7 +23,16 @@ export type FeedPage = {
 }
 
 type Head = { readonly after: number; readonly last: number; readonly oldest: number }
-type Row = Head & Transfer & { number: number | null; fact: Fact | null; at: Date; linkId: string | null }
+type Row = Head &
+  Transfer & {
+    number: number | null
+    fact: Fact | null
+    at: Date
+    linkId: string | null
+    /** Only on a cluster: the key of the transfer, which is read afterwards. */
+    entryWalletId?: string | null
+    entrySequence?: string | null
+  }
 
 const numberSql = 'p.first + j.ordinal - 1'
 
@@ -31,21 +40,44 @@ const numberSql = 'p.first + j.ordinal - 1'
  * One statement, so that no cleanup comes between its parts. The limits make the planner find each link and each transfer by its key,
  * also on tables that were never analysed.
  */
-const feedSql = `
+const feedSqlOf = ({ columnsSql, transferSql }: Record<'columnsSql' | 'transferSql', string>) => `
 select h.last::float8 as last, h.oldest::float8 as oldest, h.after::float8 as after, e.*
 from (
   select last, oldest, coalesce($2::bigint, oldest - 1) as after from (
     select last, coalesce((select first from event_pages where client_id = $1 order by first limit 1), last + 1) as oldest
     from (select coalesce((select last from event_heads where client_id = $1), 0) as last) as head) as kept
 ) as h left join lateral (
-  select (${numberSql})::float8 as number, r.fact, r.at, l.id as "linkId", ${transferColumns}
+  select (${numberSql})::float8 as number, r.fact, r.at, l.id as "linkId", ${columnsSql}
   from event_pages p join journal r on r.writer = p.writer and r.serial = p.serial
   cross join lateral unnest(r.link_ids, r.sequences) with ordinality as j(link_id, sequence, ordinal)
   left join lateral (select id, user_id from links where id = 'su_' || replace(j.link_id::text, '-', '') limit 1) as l on true
-  left join lateral (select * from transfers where wallet_id = l.user_id and sequence = j.sequence limit 1) as t on true
+  ${transferSql}
   where p.client_id = $1 and h.after + 1 >= h.oldest and p.first > h.after - ${maxEntriesPerRow} and p.first <= h.after + $3::bigint
     and ${numberSql} > h.after and ${numberSql} <= h.after + $3::bigint
 ) as e on true order by e.number`
+
+const feedSql = feedSqlOf({
+  columnsSql: transferColumns,
+  transferSql: `left join lateral (
+    select * from transfers where wallet_id = l.user_id and sequence = j.sequence limit 1) as t on true`,
+})
+const clusterFeedSql = feedSqlOf({
+  columnsSql: `l.user_id as "entryWalletId", j.sequence::text as "entrySequence"`,
+  transferSql: '',
+})
+
+/** For the text of a cluster. Transfers never change, so a second statement finds the same ones. */
+async function readTransfers(db: Queryable, rows: readonly Row[]): Promise<readonly Row[]> {
+  const pointers = rows.filter(({ entrySequence = null }) => entrySequence !== null)
+  if (pointers.length === 0) return rows
+  const { rows: transfers } = await db.query<Transfer>(
+    `select ${transferColumns} from transfers t join unnest($1::uuid[], $2::bigint[]) as e(wallet_id, sequence)
+     on e.wallet_id = t.wallet_id and e.sequence = t.sequence`,
+    [pointers.map(({ entryWalletId }) => entryWalletId), pointers.map(({ entrySequence }) => entrySequence)],
+  )
+  const byKey = new Map(transfers.map((transfer) => [`${transfer.walletId} ${transfer.sequence}`, transfer]))
+  return rows.map((row) => ({ ...row, ...byKey.get(`${row.entryWalletId} ${row.entrySequence}`) }))
+}
 
 /** The events after this number; undefined means from the oldest that is kept. */
 export async function findEvents(
@@ -53,11 +85,18 @@ export async function findEvents(
   clientId: string,
   { after, limit }: { readonly after: number | undefined; readonly limit: number },
 ): Promise<FeedPage> {
-  const { rows } = await db.query<Row>({ name: 'find-events', text: feedSql, values: [clientId, after ?? null, limit] })
+  const { rows: read } = await db.query<Row>({
+    name: 'find-events',
+    text: feedSql,
+    onCluster: clusterFeedSql,
+    values: [clientId, after ?? null, limit],
+  })
+  const rows = await readTransfers(db, read)
   const { last, oldest, after: from } = one(rows.slice(0, 1))
   const events = rows.filter((row) => row.number !== null)
   const expected = from + 1 < oldest ? 0 : Math.max(0, Math.min(limit, last - from))
-  const isMissing = (row: Row, i: number) => row.number !== from + 1 + i || (row.fact === null && row.sequence === null)
+  const isMissing = (row: Row, i: number) =>
+    row.number !== from + 1 + i || (row.fact === null && typeof row.sequence !== 'number')
   // An app that passes over a number never asks for it again.
   if (events.length !== expected || events.some(isMissing))
     throw new Error(`the events of ${clientId} after ${from} are incomplete`)

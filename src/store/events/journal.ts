@@ -46,6 +46,11 @@ export function fastJournalSql(writer: string, first: number): string {
 )`
 }
 
+/** Whether a batch has an entry to record. */
+export function hasEvents(batch: readonly { readonly hasEvents?: boolean }[]): boolean {
+  return batch.some((posting) => posting.hasEvents)
+}
+
 type Planned = {
   readonly posting: { readonly by: JournalEntry | { readonly walletId: string }; readonly hasEvents?: boolean }
   readonly n: number
@@ -56,7 +61,7 @@ const noEntries: readonly string[] = ['{}', '{}', '{}', '{}', '{}']
 
 /** The values for the parameters of `fastJournalSql`. */
 export function fastJournalValues(planned: readonly Planned[]): readonly string[] {
-  if (!planned.some(({ posting }) => posting.hasEvents)) return noEntries
+  if (!hasEvents(planned.map(({ posting }) => posting))) return noEntries
   const open = new Map<string, { part: number; left: number }>()
   let parts = 0
   const entries = planned.flatMap(({ posting: { by, hasEvents }, n, offset }) => {

@@ -6,6 +6,7 @@
  * than one with a higher serial has no wallet in common with it, because the lock on the wallet ends with the commit. So each app
  * gets the entries of a wallet in the order of their sequences, and no open transaction delays the rows of another.
  */
+import { findWhole } from '../cluster/whole-events.ts'
 import { transact, type Database, type Transaction } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
 import { locks, tryLock } from '../locks.ts'
@@ -13,27 +14,27 @@ import { locks, tryLock } from '../locks.ts'
 /** Rows of the journal that one step numbers. */
 const rowsPerStep = 1_000
 
-/**
- * One statement, so a crash leaves all of it or nothing. `writer_of` finds the writers by their first row each, because nothing lists
- * them.
- */
-const numberSql = `
-with recursive writer_of(writer) as (
+/** `writer_of` finds the writers by their first row each, because nothing lists them. */
+const unnumberedSql = `recursive writer_of(writer) as (
   (select writer from journal order by writer limit 1)
   union all
   select (select j.writer from journal j where j.writer > w.writer order by j.writer limit 1)
   from writer_of w where w.writer is not null
 ), unnumbered as (
-  (select j.writer, j.serial, j.client_id, j.at, cardinality(j.link_ids) as count
-  from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
+  (select j.* from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
     select * from journal j where j.writer = w.writer and j.serial > coalesce(c.numbered_up_to, 0)
     order by j.serial limit ${rowsPerStep}) as j
   where w.writer <> 0)
   union all
-  (select writer, serial, client_id, at, cardinality(link_ids) from journal
-  where awaits_number order by serial limit ${rowsPerStep})
-), step as materialized (
+  (select * from journal where awaits_number order by serial limit ${rowsPerStep})
+), next as (
   select * from unnumbered order by serial limit ${rowsPerStep}
+)`
+
+/** One statement, so a crash leaves all of it or nothing. */
+const numberSqlOf = (nextSql: string) => `
+with ${nextSql}, step as materialized (
+  select writer, serial, client_id, at, cardinality(link_ids) as count from next
 ), head as (
   insert into event_heads as h (client_id, last) select client_id, sum(count) from step group by client_id order by client_id
   on conflict (client_id) do update set last = h.last + excluded.last
@@ -51,6 +52,12 @@ with recursive writer_of(writer) as (
 )
 select count(*)::int as rows from step`
 
+const numberSql = numberSqlOf(unnumberedSql)
+const numberGivenSql = numberSqlOf(`next as (
+  select j.* from unnest($1::integer[], $2::bigint[]) as g(writer, serial)
+  join journal j on j.writer = g.writer and j.serial = g.serial
+)`)
+
 /** Returns how many rows of the journal got their numbers; 0 also when another process is at it. */
 export async function numberEvents(db: Database): Promise<number> {
   for (let total = 0; ;) {
@@ -65,7 +72,11 @@ async function numberStep(tx: Transaction): Promise<number> {
   // a crash, also where the server commits without waiting for its disk.
   await tx.query(`select set_config('enable_seqscan', 'off', true), set_config('synchronous_commit',
     case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, true)`)
-  return one((await tx.query<{ rows: number }>(numberSql)).rows).rows
+  const whole = await findWhole(tx, `with ${unnumberedSql} select * from next`)
+  const asked = whole
+    ? { text: numberGivenSql, values: [whole.map(({ writer }) => writer), whole.map(({ serial }) => serial)] }
+    : { text: numberSql }
+  return one((await tx.query<{ rows: number }>(asked)).rows).rows
 }
 
 /**

@@ -43,8 +43,8 @@ export type FastLane = LaneQueue & {
 /** Posts the batches of a lane: on one server, or on the nodes of a cluster (`cluster/lane-nodes`). */
 export type BatchWriter = {
   readonly limits: Limits
-  /** The connection that commits the next batch. */
-  readonly current: () => WriterClient
+  /** The connection that commits the batch. */
+  readonly writerOf: (batch: readonly PendingPosting[]) => WriterClient
   readonly post: (batch: readonly PendingPosting[]) => Promise<FastAnswers>
   /** Whether new connections are needed after this error, although the current one works. */
   readonly isFaulty: (error: unknown) => boolean
@@ -225,7 +225,7 @@ function retryUndecided(lane: FastLane, { postings, behind }: Batch): void {
 }
 
 async function answerBatch(writer: BatchWriter, batch: readonly PendingPosting[]): Promise<void> {
-  const { client, doubts } = writer.current()
+  const { client, doubts } = writer.writerOf(batch)
   const doubtsBefore = doubts()
   const { answers, hasWritten, hasStandby } = await writer.post(batch)
   // A commit that wrote has reached the standby, and everything read before it too. A batch that only read proves nothing.
@@ -253,7 +253,7 @@ function writeOn(writer: WriterClient): BatchWriter {
   const { client, number } = writer
   return {
     limits: usualLimits,
-    current: () => writer,
+    writerOf: () => writer,
     post: (batch) => postFast(client, batch, number),
     isFaulty: () => false,
     end: client.end,

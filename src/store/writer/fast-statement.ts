@@ -7,7 +7,7 @@ import { sumUp, type Sum } from '../../ledger/plan.ts'
 import { walletClockSql } from '../cluster/batch.ts'
 import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
-import { fastJournalSql, fastJournalValues } from '../events/journal.ts'
+import { fastJournalSql, fastJournalValues, hasEvents } from '../events/journal.ts'
 import { referenceKeyOfUuid, type OutcomeRefusal } from '../outcomes.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import type { ResolvedLink } from './resolve-links.ts'
@@ -91,10 +91,18 @@ export const fastSql = sqlOf({
   journalSql: `, ${fastJournalSql('$16', 17)}`,
 })
 const statement = { name: 'post-fast', text: fastSql }
-/** No app has events on a cluster, so the batch has no journal. */
 const clusterStatement = {
   name: 'post-fast',
   text: sqlOf({ changeSql: resolvedChangeSql, clockSql: walletClockSql, journalSql: '' }),
+}
+/** Only for the server of a cluster that has the journal. */
+const clusterJournalStatement = {
+  name: 'post-fast-journal',
+  text: sqlOf({
+    changeSql: resolvedChangeSql,
+    clockSql: walletClockSql,
+    journalSql: `, ${fastJournalSql('$16', 17)}`,
+  }),
 }
 
 type AnsweredRow = readonly [
@@ -142,7 +150,9 @@ export async function postFast(
         plainArray(changes, ({ postings }) => linkOf.get(postings[0]!)?.isReachable ?? null),
       ]
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
-  const columns = await queryArrays(db, links ? clusterStatement : statement, [
+  const isJournalled = !links || hasEvents(batch)
+  const clusterText = isJournalled ? clusterJournalStatement : clusterStatement
+  const columns = await queryArrays(db, links ? clusterText : statement, [
     ...linkValues,
     plainArray(changes, ({ sum }) => sum.netMinor),
     plainArray(changes, ({ postings }) => postings.length),
@@ -158,7 +168,7 @@ export async function postFast(
     textArray(asked, (posting) => posting.referenceId),
     textArray(asked, (posting) => posting.description),
     String(writer),
-    ...(links ? [] : fastJournalValues(planned)),
+    ...(isJournalled ? fastJournalValues(planned) : []),
   ])
   const answered = zip<AnsweredRow>(columns.slice(0, 4))
   const repeated = zip<RepeatedRow>(columns.slice(4, 11))
