@@ -81,10 +81,10 @@ export async function readWholeFeed(target: Target): Promise<number> {
 /** Follows the feed from its end, by waiting calls, until it is stopped. */
 export async function followFeed(target: Target): Promise<{ arrivals: Arrivals; stop: () => Promise<void> }> {
   const arrivals: Arrivals = new Map()
-  let isOver = false
+  const ending = new AbortController()
   let after = await lastNumber(target)
   const follow = async () => {
-    while (!isOver) {
+    while (!ending.signal.aborted) {
       const { events, last } = await readFeed(target, { after: String(after), limit: '1000', wait: '1' })
       for (const { data } of events) if (data.referenceId) arrivals.set(data.referenceId, performance.now())
       after = last
@@ -94,7 +94,7 @@ export async function followFeed(target: Target): Promise<{ arrivals: Arrivals; 
   return {
     arrivals,
     stop: async () => {
-      isOver = true
+      ending.abort()
       await following
     },
   }

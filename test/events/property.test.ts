@@ -47,14 +47,15 @@ async function writeAndDie(plan: WritePlan, random: () => number): Promise<void>
   }
 }
 
+const lastNumbers = async () => Number((await query<{ sum: string }>('select sum(last) from event_heads'))[0]!.sum)
+
 /** Numbers in processes that are killed after some numbers each. */
 async function numberAndDie(isOver: () => boolean): Promise<void> {
-  const last = async () => Number((await query<{ sum: string }>('select sum(last) from event_heads'))[0]!.sum)
   while (!isOver()) {
     const child = bun('number-process.ts', opened.databaseUrl)
     await untilLines(child, 1)
-    const before = await last()
-    while (!isOver() && (await last()) <= before + 10) await Bun.sleep(10)
+    const before = await lastNumbers()
+    while (!isOver() && (await lastNumbers()) <= before + 10) await Bun.sleep(10)
     child.kill('SIGKILL')
     await child.exited
   }

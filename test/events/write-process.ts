@@ -59,9 +59,10 @@ async function attempt({ client }: WriterClient, post: () => Promise<unknown>): 
   }
 }
 
+const numbered = async () => (await db.pool.query('select sum(numbered_up_to) from event_cursors')).rows[0]
+
 /** Until others' events have got numbers, so that this batch commits after what has higher serials. */
 async function untilNumbered(): Promise<void> {
-  const numbered = async () => (await db.pool.query('select sum(numbered_up_to) from event_cursors')).rows[0]
   const before = await numbered()
   for (let i = 0; i < 20 && Bun.deepEquals(await numbered(), before); i++) await Bun.sleep(10)
 }

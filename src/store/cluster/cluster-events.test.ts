@@ -63,6 +63,12 @@ test('postings of an app with events are written by the coordinator, and each is
   expect(rows.filter(({ writer }) => writer < 0)).toEqual([])
 })
 
+async function post(lane: WriterClient, posting: PendingPosting): Promise<void> {
+  await lane.client.query('begin')
+  await postBatch(lane, [posting])
+  await lane.client.query('commit')
+}
+
 test('while a node has not committed, its entries wait, with the later ones of their writer and their wallet, and no others', async () => {
   const { service } = opened
   const app = await newAppWithEvents(service)
@@ -76,11 +82,6 @@ test('while a node has not committed, its entries wait, with the later ones of t
       if (event.fact !== null) throw new Error(event.fact)
       return [event.serviceUserId, event.transfer.sequence]
     })
-  const post = async (lane: WriterClient, posting: PendingPosting) => {
-    await lane.client.query('begin')
-    await postBatch(lane, [posting])
-    await lane.client.query('commit')
-  }
   // What the coordinator shows between its own commit and the node's: the second entry of the wallet is not there yet.
   await service.db.pool.query(
     `insert into journal (writer, client_id, link_ids, sequences) values ($1, $2, array[$3::uuid], '{2}')`,
