@@ -28,11 +28,13 @@ const files = [
   'handle-errors.mjs',
   'verify.mjs',
 ]
-/** These snippets run in orders.test.ts, servers.test.ts, sdk/served.test.ts and test/events/docs.test.ts. */
+/** These snippets run in orders.test.ts, servers.test.ts, sdk/served.test.ts and test/events. */
 const elsewhere = [
   'events.sql',
-  'follow-events.mjs',
-  'check-webhook.mjs',
+  'events.mjs',
+  'events.py',
+  'events.php',
+  'events.go',
   'read-events',
   'an-event',
   'db-postgres.mjs',
