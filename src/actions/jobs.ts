@@ -21,8 +21,8 @@ export type Job = {
   readonly run: (service: Service) => Promise<unknown>
 }
 
-const jobs: readonly Job[] = [
-  { name: 'number-events', everyMs: 250, run: numberIfAny },
+const openJobs = (): readonly Job[] => [
+  { name: 'number-events', everyMs: 250, run: openNumberer() },
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
   { name: 'count-calls', everyMs: 60_000, run: countCalls },
@@ -34,9 +34,16 @@ const jobs: readonly Job[] = [
   { name: 'plan-reconciliation', everyMs: 60_000, run: planDays },
 ]
 
+/** A process may write the journal for an app for a second after its events were switched off. */
+const numberForMs = 10_000
+
 /** Where no app has events, the database is not asked. */
-async function numberIfAny({ apps, db }: Service): Promise<number> {
-  return (await apps.list()).some(({ hasEvents }) => hasEvents) ? await numberEvents(db) : 0
+function openNumberer(): Job['run'] {
+  let until = performance.now() + numberForMs
+  return async ({ apps, db, metrics }) => {
+    if ((await apps.list()).some(({ hasEvents }) => hasEvents)) until = performance.now() + numberForMs
+    return performance.now() < until ? await numberEvents(db, metrics.events) : 0
+  }
 }
 
 /** A job that takes longer counts as failed; what it still does is safe beside its next run. */
@@ -44,7 +51,11 @@ const jobWithinMs = 60_000
 const stopWithinMs = 3_000
 
 /** Returns a function that stops them, and waits a short while for those that are running. */
-export function startJobs(service: Service, list: readonly Job[] = jobs, withinMs = jobWithinMs): () => Promise<void> {
+export function startJobs(
+  service: Service,
+  list: readonly Job[] = openJobs(),
+  withinMs = jobWithinMs,
+): () => Promise<void> {
   service.metrics.expect({ jobs: list.map(({ name }) => name) })
   const stops = list.map((job) => startJob(longRunning(service), job, withinMs))
   return async () => {

@@ -128,7 +128,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     eventWaits: openEventWaits(
       {
         findHeads: (clientIds) => findEventHeads(db.pool, clientIds),
-        number: () => numberEvents(db.longRunning),
+        number: () => numberEvents(db.longRunning, metrics.events),
       },
       (error) => log.warn('events could not get their numbers; the next attempt follows', faultFields(error)),
     ),

@@ -407,6 +407,14 @@ function goodFacts(): DatabaseFacts {
   const waits = { Lock: 0, LWLock: 0, IO: 0, IPC: 0, other: 0 }
   const none = { count: 0, oldestSeconds: 0 }
   const idle = { waiting: 0, running: 0, lateSeconds: 0, oldestSeconds: 0, failing: 0 }
+  const noEndpoint = { count: 0, events: 0, seconds: 0, failingSeconds: 0 }
+  const noEndpoints = {
+    working: noEndpoint,
+    failing: noEndpoint,
+    ill: noEndpoint,
+    'disabled-by-operator': noEndpoint,
+    'disabled-by-service': noEndpoint,
+  }
   const workLevels = {
     'resolve-topup': idle,
     'send-mail': idle,
@@ -440,6 +448,8 @@ function goodFacts(): DatabaseFacts {
       topups: { created: none, processing: none },
       lateAttemptSeconds: 0,
       topupProblems: 0,
+      unnumberedSeconds: 0,
+      endpoints: noEndpoints,
       mails: none,
       work: workLevels,
       databaseBytes: 1,

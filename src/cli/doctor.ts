@@ -18,7 +18,7 @@ export const doctorCommands: readonly Command[] = [
       outer: { value: 'URL', about: 'the page that frames that page, if there is one' },
     },
     details: `Without a page it checks the whole deployment and shows the worst first: settings, database, durability, rights, connections,
-clock, disk, books, mail server, card processor and its webhook, proxies and certificate of PUBLIC_URL. It changes nothing.
+clock, disk, books, events, webhooks, mail server, card processor and its webhook, proxies and certificate of PUBLIC_URL. It changes nothing.
 Run it with the settings of the service. With a page, it reads that page and checks its headers and its frame, without running
 its scripts. The exit code is 1 when a check fails.`,
     examples: [

@@ -3,6 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { serversProblems, type ServersProblem } from '../store/connection/choose-server.ts'
 import type { Pool } from '../store/connection/pool.ts'
 import { waitKinds, type DatabaseGauges } from '../store/database-gauges.ts'
+import { endpointStates, type EndpointLevel } from '../store/events/endpoint-lag.ts'
 import type { WorkLevel } from '../store/work/work-report.ts'
 import { workKinds } from '../store/work/work.ts'
 import type { Lane } from '../store/writer/posting.ts'
@@ -22,6 +23,9 @@ export type Sources = {
 
 const ofWork = (read: (level: WorkLevel) => number) => (known: DatabaseGauges) =>
   Object.fromEntries(workKinds.map((kind) => [kind, read(known.work[kind])]))
+
+const ofEndpoints = (read: (level: EndpointLevel) => number) => (known: DatabaseGauges) =>
+  Object.fromEntries(endpointStates.map((state) => [state, read(known.endpoints[state])]))
 
 export function watchAll(registry: Registry, sources: Sources): void {
   const { depths, pools, streams, gauges, serversProblem, appsStaleMs, freeBytes } = sources
@@ -128,6 +132,35 @@ export function watchAll(registry: Registry, sources: Sources): void {
     'Pieces of work that failed three times in a row or were given up, by kind; each needs a person.',
     ofWork(({ failing }) => failing),
     'kind',
+  )
+  shared(
+    'billfold_events_unnumbered_seconds',
+    'How long the oldest event has been waiting for its number; until then no app gets it.',
+    ({ unnumberedSeconds }) => unnumberedSeconds,
+  )
+  shared(
+    'billfold_webhook_endpoints',
+    'Endpoints by state: working, failing, ill (three different events failed), disabled by an operator or by the service.',
+    ofEndpoints(({ count }) => count),
+    'state',
+  )
+  shared(
+    'billfold_webhook_lag_events',
+    'Events that wait for the endpoint of this state that is furthest behind.',
+    ofEndpoints(({ events }) => events),
+    'state',
+  )
+  shared(
+    'billfold_webhook_lag_seconds',
+    'How long the oldest event has been waiting for an endpoint of this state.',
+    ofEndpoints(({ seconds }) => seconds),
+    'state',
+  )
+  shared(
+    'billfold_webhook_failing_seconds',
+    'How long the endpoint of this state that fails longest has failed.',
+    ofEndpoints(({ failingSeconds }) => failingSeconds),
+    'state',
   )
   shared('billfold_database_bytes', 'Size of the database on its disk.', ({ databaseBytes }) => databaseBytes)
   shared(

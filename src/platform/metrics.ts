@@ -2,6 +2,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { watchAll, type Sources } from './gauges.ts'
 import { openHistogram, secondsBuckets, type Series } from './histogram.ts'
+import { eventClasses, type EventCounts } from '../store/events/number-events.ts'
 import { refusalCauses, type RefusalCause } from '../store/calls/refused-credentials.ts'
 import type { TopupState } from '../store/topups.ts'
 import { workKinds, type WorkKind } from '../store/work/work.ts'
@@ -38,6 +39,10 @@ export type Metrics = {
   readonly job: (name: string, result: JobResult) => void
   /** Creates the series of these jobs and of the refusals of these routes at 0. */
   readonly expect: (known: { readonly jobs?: readonly string[]; readonly routes?: readonly string[] }) => void
+  /** Events that got their numbers. */
+  readonly events: (counts: EventCounts) => void
+  /** An attempt to post an event to an endpoint. */
+  readonly webhook: (result: WebhookResult) => void
   /** What a run of a piece of work came to. */
   readonly work: (kind: WorkKind, result: WorkResult) => void
   readonly watch: (sources: Sources) => void
@@ -47,6 +52,8 @@ export type Metrics = {
 }
 
 type Direction = 'debit' | 'credit'
+const webhookResults = ['accepted', 'refused', 'no-answer', 'not-public'] as const
+export type WebhookResult = (typeof webhookResults)[number]
 const mailResults = ['sent', 'refused', 'away', 'unsure'] as const
 type MailResult = (typeof mailResults)[number]
 const signInTries = ['right', 'wrong', 'limited'] as const
@@ -127,6 +134,12 @@ export function openMetrics(): Metrics {
       'Calls with 401 INVALID_CLIENT: the secret was missing, wrong, revoked or expired, the app was inactive, or no app has the clientId.',
     ],
   )
+  const events = counter(registry, 'billfold_events_total', 'class', eventClasses, [
+    'Events of apps that got their numbers: movement (debits, credits, top-ups …), wallet (freezes), link, user (deletions), test.',
+  ])
+  const webhooks = counter(registry, 'billfold_webhook_attempts_total', 'result', webhookResults, [
+    'Attempts to post an event to an endpoint: accepted, refused (an answer other than 2xx), no-answer, or not-public (not sent: the address is private).',
+  ])
   const signIns = new Counter({
     name: 'billfold_sign_ins_total',
     help: 'Attempts to sign in with a password or a second factor: right, wrong, or limited (refused unchecked after too many).',
@@ -189,6 +202,10 @@ export function openMetrics(): Metrics {
     topup: (state) => topups.inc({ state }),
     dispute: (state) => state !== 'none' && disputes.inc({ state }),
     processor: (result) => processorCalls.inc({ result }),
+    events: (counts) => {
+      for (const each of eventClasses) if (counts[each] > 0) events.inc({ class: each }, counts[each])
+    },
+    webhook: (result) => webhooks.inc({ result }),
     work: (kind, result) => works.inc({ kind, result }),
     job: (name, result) => jobs.inc({ name, result }),
     expect: ({ jobs: names = [], routes = [] }) => {

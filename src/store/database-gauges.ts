@@ -1,6 +1,8 @@
 /** Gauges of the database for monitoring: the backlog of top-ups and mails, and the state of the server. */
 import type { Database, Queryable } from './connection/database.ts'
 import { one } from './connection/rows.ts'
+import { getEndpointLevels, type EndpointLevel, type EndpointState } from './events/endpoint-lag.ts'
+import { getUnnumberedSeconds } from './events/number-events.ts'
 import { getWorkLevels, type WorkLevel } from './work/work-report.ts'
 import type { WorkKind } from './work/work.ts'
 
@@ -15,6 +17,9 @@ export type DatabaseGauges = {
   readonly topupProblems: number
   readonly mails: Backlog
   readonly work: Readonly<Record<WorkKind, WorkLevel>>
+  /** How long the oldest event has been waiting for its number. */
+  readonly unnumberedSeconds: number
+  readonly endpoints: Readonly<Record<EndpointState, EndpointLevel>>
   readonly databaseBytes: number
   readonly connections: number
   readonly maxConnections: number
@@ -91,6 +96,8 @@ export async function getDatabaseGauges(db: Queryable): Promise<DatabaseGauges> 
     topupProblems: row.problems,
     mails: { count: work['send-mail'].waiting, oldestSeconds: work['send-mail'].oldestSeconds },
     work,
+    unnumberedSeconds: await getUnnumberedSeconds(db),
+    endpoints: await getEndpointLevels(db),
     databaseBytes: row.bytes,
     connections: row.connections,
     maxConnections: row.max_connections,

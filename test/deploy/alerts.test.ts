@@ -120,6 +120,8 @@ test('counters that alerts use exist from the start, so that the first failure i
     'billfold_http_faults_total{status="503"}',
     'billfold_browser_calls_total{secret="real"}',
     'billfold_disputes_total{state="open"}',
+    'billfold_events_total{class="movement"}',
+    'billfold_webhook_attempts_total{result="no-answer"}',
   ])
     expect(fresh).toContain(`${series} 0\n`)
 })

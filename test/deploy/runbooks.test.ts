@@ -7,7 +7,12 @@ import { variableNames } from '../../src/config.ts'
 import { postForService } from '../../src/actions/money/post.ts'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { createOperator } from '../../src/actions/operators/manage-operators.ts'
+import { addEndpoint, pingApp } from '../../src/actions/webhooks/manage-endpoints.ts'
+import { findEndpoint } from '../../src/store/events/endpoints.ts'
+import { journalPing } from '../../src/store/events/journal.ts'
+import { numberEvents } from '../../src/store/events/number-events.ts'
 import { callCommand } from '../command.ts'
+import { newAppWithEvents } from '../events/rig.ts'
 import { newClient, type Client } from '../client.ts'
 import {
   newApp,
@@ -129,6 +134,51 @@ test('an operator has left', async () => {
     { email: 'eve@example.com', is_active: false },
     { email: 'stays@example.com', is_active: true },
   ])
+})
+
+async function newEndpoint(events: number): Promise<{ clientId: string; id: string }> {
+  const { clientId } = await newAppWithEvents(opened.service)
+  for (let i = 1; i < events; i++) await pingApp(opened.service, operator, clientId)
+  await numberEvents(opened.service.db)
+  const url = 'https://shop.example/hooks'
+  const added = await addEndpoint(opened.service, operator, clientId, { url, types: null })
+  if (added.kind !== 'added') throw new Error(added.kind)
+  return { clientId, id: added.id }
+}
+
+test('events get no numbers', async () => {
+  const { clientId } = await newEndpoint(1)
+  await journalPing(opened.service.db.pool, clientId)
+  await opened.service.db.pool.query(`update journal set at = now() - interval '1 minute' where awaits_number`)
+  const check = async () => {
+    const [said] = await played('events-unnumbered', {})
+    const { checks } = said!.json as { checks: { name: string; state: string; fix?: string }[] }
+    return checks.find(({ name }) => name === 'Events')!
+  }
+  const { state, fix } = await check()
+  expect([state, fix]).toEqual(['bad', 'docs/operations/runbooks.md#events-get-no-numbers.'])
+  await numberEvents(opened.service.db)
+  expect((await check()).state).toBe('good')
+})
+
+test('a webhook endpoint fails', async () => {
+  const { clientId, id } = await newEndpoint(1)
+  await opened.service.db.pool.query(
+    `update endpoints set disabled_at = now(), disabled_for = 'failing', failing_since = now(), failed_events = 3 where id = $1`,
+    [id],
+  )
+  const [listed, enabled] = await played('endpoint-fails', { CLIENT_ID: clientId, ENDPOINT: id })
+  expect(listed!.json).toMatchObject({ endpoints: [{ id, disabledFor: 'failing' }] })
+  expect([enabled!.exitCode, enabled!.json]).toEqual([0, { id, isChanged: true, isDisabled: false }])
+  expect(await findEndpoint(opened.service.db.pool, id)).toMatchObject({ failingSince: null, failedEvents: 0 })
+})
+
+test('an app says it missed an event', async () => {
+  const { clientId, id } = await newEndpoint(3)
+  const variables = { CLIENT_ID: clientId, ENDPOINT: id, FIRST: '2', LAST: '3' }
+  const [listed, replayed] = await played('missed-event', variables)
+  expect(listed!.json).toMatchObject({ last: 3 })
+  expect([replayed!.exitCode, replayed!.json]).toEqual([0, { id, first: 2, last: 3 }])
 })
 
 test('the books are wrong', async () => {

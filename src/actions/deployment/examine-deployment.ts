@@ -10,6 +10,8 @@ import { examineServers, openClient } from '../../store/connection/servers.ts'
 import { DatabaseRefused, reachExisting } from '../../store/prepare.ts'
 import { readServerInfo } from '../../store/connection/server-info.ts'
 import { asUnreachable } from '../../store/connection/unreachable.ts'
+import { countPlainEndpoints, listTroubledApps } from '../../store/events/endpoint-lag.ts'
+import { findJobFailure } from '../../store/work/work-report.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { probeWriting } from '../../store/connection/write-probe.ts'
 import type { Check, CheckState } from '../apps/examine-embedding.ts'
@@ -21,6 +23,7 @@ import { findSecretsProblem } from '../secrets/reseal.ts'
 import { closeService, openService } from '../service.ts'
 import { checkServers, examineDatabase } from './examine-database.ts'
 import { examineSettings } from './examine-settings.ts'
+import { examineEvents } from './examine-events.ts'
 import { examineWork } from './examine-work.ts'
 import { checkMail, checkOidc, checkProcessor, checkPublicUrl } from './examine-outside.ts'
 
@@ -95,6 +98,9 @@ async function readDatabase(config: Config, connection: Connection, db: Database
   return isWhole ? [...(await readWork(config, connection, server.databaseBytes, gauges)), ...checks] : checks
 }
 
+/** Apps whose endpoints fail. */
+const maxNamed = 5
+
 async function readWork(
   config: Config,
   connection: Connection,
@@ -105,7 +111,7 @@ async function readWork(
   const log = openLog('silent', () => {})
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   try {
-    return examineWork({
+    const work = examineWork({
       booksProblems: (await getBooksState(db.pool)).problems.length,
       gauges,
       databaseBytes,
@@ -115,6 +121,15 @@ async function readWork(
       secretsProblem: await findSecretsProblem(db.pool, service.secrets).catch((error: unknown) => String(error)),
       isProduction: config.isProduction,
     })
+    if (!gauges) return work
+    const events = examineEvents({
+      gauges,
+      numbererError: await findJobFailure(db.pool, 'number-events'),
+      troubled: await listTroubledApps(db.pool, maxNamed),
+      plainEndpoints: await countPlainEndpoints(db.pool),
+      isProduction: config.isProduction,
+    })
+    return [...work, ...events]
   } finally {
     await closeService(service)
     await db.pool.end()

@@ -4,6 +4,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import { BlockList, isIP } from 'node:net'
 import type { BillfoldEvent } from '../../../sdk/contract.ts'
 import type { Config } from '../../config.ts'
+import type { WebhookResult } from '../../platform/metrics.ts'
 import type { Attempt, Endpoint } from '../../store/events/endpoints.ts'
 import { fetchPublic, isPublicAddress, NotPublic, type Elsewhere, type PublicAnswer } from '../public-fetch.ts'
 import type { Service } from '../service.ts'
@@ -30,7 +31,7 @@ const maxAnswerBytes = 16 * 1024
 const maxAnswerLength = 500
 
 export async function openReceiver(
-  { config, secrets, now }: Pick<Service, 'config' | 'secrets' | 'now'>,
+  { config, secrets, now, metrics }: Pick<Service, 'config' | 'secrets' | 'now' | 'metrics'>,
   endpoint: Endpoint,
   elsewhere: Elsewhere = {},
 ): Promise<Receiver> {
@@ -54,12 +55,19 @@ export async function openReceiver(
         (error: unknown) => error,
       )
       const about = { number: event.number, at, tookMs: performance.now() - startedAt }
-      return answer instanceof Error || !isAnswer(answer)
-        ? { ...about, status: null, error: describeFault(answer), isGone: false, retryAfterMs: undefined }
-        : { ...about, ...readAnswer(answer, at) }
+      const outcome =
+        answer instanceof Error || !isAnswer(answer)
+          ? { ...about, status: null, error: describeFault(answer), isGone: false, retryAfterMs: undefined }
+          : { ...about, ...readAnswer(answer, at) }
+      metrics.webhook(answer instanceof NotPublic ? 'not-public' : resultOf(outcome))
+      return outcome
     },
     close: () => agent.destroy(),
   }
+}
+
+function resultOf({ status, error }: Outcome): WebhookResult {
+  return error === null ? 'accepted' : status === null ? 'no-answer' : 'refused'
 }
 
 const isAnswer = (answer: unknown): answer is PublicAnswer => typeof answer === 'object' && answer !== null

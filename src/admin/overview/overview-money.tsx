@@ -1,15 +1,17 @@
 /** The money part of the overview: wallet totals, flows compared with an earlier period, and what needs attention. */
 import type { ComponentChildren } from 'preact'
+import { unnumberedLimitSeconds } from '../../actions/deployment/examine-events.ts'
 import { healthOf } from '../../actions/money/check-books.ts'
 import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
 import type { RefusedApp } from '../../store/calls/app-calls.ts'
 import type { App } from '../../store/apps.ts'
+import type { TroubledApp } from '../../store/events/endpoint-lag.ts'
 import type { DayFlow } from '../../store/books/books.ts'
 import { maxCounted, type TopupCounts, type OpenIssues } from '../../store/books/money-figures.ts'
 import type { BooksState } from '../../store/verify/books-check.ts'
 import type { FailedWork } from '../../store/work/work-report.ts'
 import { FlowChart } from '../kit/chart.tsx'
-import { Badge, Money, Table, When, countText } from '../kit/parts.tsx'
+import { Badge, lengthText, Money, Table, When, countText } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
 import { accountName } from '../kit/states.tsx'
 
@@ -39,6 +41,10 @@ export type MoneyData = {
   readonly throttled: readonly RefusedApp[]
   /** Apps with many calls refused for their credentials lately, most first. */
   readonly refused: readonly RefusedApp[]
+  /** Apps with endpoints that are ill or that the service disabled. */
+  readonly troubled: readonly TroubledApp[]
+  /** How long the oldest event has been waiting for its number. */
+  readonly unnumberedSeconds: number
   readonly apps: readonly App[]
 }
 
@@ -150,6 +156,8 @@ function Attention({ request, data }: Props) {
           <FailingWork failing={data.failing} />
           <RefusedCalls apps={data.throttled} least={1} why="for their number" />
           <RefusedCalls apps={data.refused} least={manyRefusals} why="for their credentials" />
+          <UnnumberedEvents seconds={data.unnumberedSeconds} />
+          <IllEndpoints apps={data.troubled} />
           {rows.map(([label, count, href, note]) => (
             <li key={label}>
               {count > 0 && href ? <a href={href}>{label}</a> : <span>{label}</span>}
@@ -198,6 +206,34 @@ function FailingWork({ failing }: { failing: readonly FailedWork[] }) {
       </span>
     </li>
   )
+}
+
+/** The page of the work says why the job fails that gives the numbers. */
+function UnnumberedEvents({ seconds }: { seconds: number }) {
+  const isLate = seconds >= unnumberedLimitSeconds
+  const label = `Events without a number for ${unnumberedLimitSeconds} s`
+  return (
+    <li>
+      {isLate ? <a href="/admin/work">{label}</a> : <span>{label}</span>}
+      <Badge kind={isLate ? 'bad' : 'good'}>{isLate ? `for ${lengthText(seconds * 1_000)}` : 'none'}</Badge>
+    </li>
+  )
+}
+
+function IllEndpoints({ apps }: { apps: readonly TroubledApp[] }) {
+  if (apps.length === 0)
+    return (
+      <li>
+        <span>Apps with ill or disabled endpoints</span>
+        <Badge kind="good">0</Badge>
+      </li>
+    )
+  return apps.map(({ clientId, name, endpoints }) => (
+    <li key={clientId}>
+      <a href={`/admin/client-apps/${clientId}/events`}>{name}: ill or disabled endpoints</a>
+      <Badge kind="warn">{countText(endpoints)}</Badge>
+    </li>
+  ))
 }
 
 function RefusedCalls({ apps, least, why }: { apps: readonly RefusedApp[]; least: number; why: string }) {

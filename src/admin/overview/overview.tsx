@@ -1,6 +1,8 @@
 /** The overview: money, what needs attention, processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listFlows, countTopups, countOpenIssues, maxCounted } from '../../store/books/money-figures.ts'
+import { listTroubledApps } from '../../store/events/endpoint-lag.ts'
+import { getUnnumberedSeconds } from '../../store/events/number-events.ts'
 import { listRefusedApps } from '../../store/calls/app-calls.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
@@ -98,20 +100,35 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
   const back = (days === 1 ? 7 : days) * dayMs
   // One query covers both periods, and 14 days for the chart of a day.
   const first = Math.min(from - back, today - 13 * dayMs)
-  const [flows, topups, waiting, corrections, changes, deletions, books, failing, throttled, refused, apps] =
-    await Promise.all([
-      listFlows(db, dayText(first), dayText(until)),
-      countTopups(db, new Date(today)),
-      countOpenIssues(db),
-      countWaitingCorrections(db),
-      countWaitingChanges(db),
-      countWaitingDeletions(db),
-      getBooksState(db),
-      listFailingWork(db, maxCounted + 1),
-      listRefusedApps(db, 'RATE_LIMITED', { least: 1, limit: 3 }),
-      listRefusedApps(db, 'INVALID_CLIENT', { least: manyRefusals, limit: 3 }),
-      service.apps.list(),
-    ])
+  const [
+    flows,
+    topups,
+    waiting,
+    corrections,
+    changes,
+    deletions,
+    books,
+    failing,
+    throttled,
+    refused,
+    troubled,
+    unnumberedSeconds,
+    apps,
+  ] = await Promise.all([
+    listFlows(db, dayText(first), dayText(until)),
+    countTopups(db, new Date(today)),
+    countOpenIssues(db),
+    countWaitingCorrections(db),
+    countWaitingChanges(db),
+    countWaitingDeletions(db),
+    getBooksState(db),
+    listFailingWork(db, maxCounted + 1),
+    listRefusedApps(db, 'RATE_LIMITED', { least: 1, limit: 3 }),
+    listRefusedApps(db, 'INVALID_CLIENT', { least: manyRefusals, limit: 3 }),
+    listTroubledApps(db, 3),
+    getUnnumberedSeconds(db),
+    service.apps.list(),
+  ])
   const held =
     books.walletsMinor === null || !books.sumsAt
       ? { minor: -(await getPositionBefore(db, undefined, dayText(until))), at: now }
@@ -135,6 +152,8 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     failing,
     throttled,
     refused,
+    troubled,
+    unnumberedSeconds,
     apps,
   }
 }

@@ -1,5 +1,6 @@
 /** How far endpoints are behind, and which of them need a person. */
 import type { Queryable } from '../connection/database.ts'
+import { one } from '../connection/rows.ts'
 import { illAfterEvents } from './endpoints.ts'
 import { maxEntriesPerRow } from './journal.ts'
 
@@ -41,6 +42,13 @@ export async function getEndpointLevels(db: Queryable): Promise<Readonly<Record<
     return [state, { count, events, seconds, failingSeconds }] as const
   }
   return Object.fromEntries(endpointStates.map(levelOf)) as Record<EndpointState, EndpointLevel>
+}
+
+export async function countPlainEndpoints(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int as count from endpoints where url not like 'https:%'`,
+  )
+  return one(rows).count
 }
 
 export type TroubledApp = { readonly clientId: string; readonly name: string; readonly endpoints: number }

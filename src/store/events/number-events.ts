@@ -7,20 +7,28 @@
  * gets the entries of a wallet in the order of their sequences, and no open transaction delays the rows of another.
  */
 import { findWhole } from '../cluster/whole-events.ts'
-import { transact, type Database, type Transaction } from '../connection/database.ts'
+import { transact, type Database, type Queryable, type Transaction } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
 import { locks, tryLock } from '../locks.ts'
+
+/** For the metric: movements, and facts by the first part of their type. */
+export const eventClasses = ['movement', 'wallet', 'link', 'user', 'test'] as const
+export type EventCounts = Readonly<Record<(typeof eventClasses)[number], number>>
+
+const classSql = `coalesce(split_part(fact, '.', 1), 'movement')`
 
 /** Rows of the journal that one step numbers. */
 const rowsPerStep = 1_000
 
-/** `writer_of` finds the writers by their first row each, because nothing lists them. */
-const unnumberedSql = `recursive writer_of(writer) as (
+/** Finds the writers by their first row each, because nothing lists them. */
+const writersSql = `recursive writer_of(writer) as (
   (select writer from journal order by writer limit 1)
   union all
   select (select j.writer from journal j where j.writer > w.writer order by j.writer limit 1)
   from writer_of w where w.writer is not null
-), unnumbered as (
+)`
+
+const unnumberedSql = `${writersSql}, unnumbered as (
   (select j.* from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
     select * from journal j where j.writer = w.writer and j.serial > coalesce(c.numbered_up_to, 0)
     order by j.serial limit ${rowsPerStep}) as j
@@ -34,7 +42,7 @@ const unnumberedSql = `recursive writer_of(writer) as (
 /** One statement, so a crash leaves all of it or nothing. */
 const numberSqlOf = (nextSql: string) => `
 with ${nextSql}, step as materialized (
-  select writer, serial, client_id, at, cardinality(link_ids) as count from next
+  select writer, serial, client_id, at, fact, cardinality(link_ids) as count from next
 ), head as (
   insert into event_heads as h (client_id, last) select client_id, sum(count) from step group by client_id order by client_id
   on conflict (client_id) do update set last = h.last + excluded.last
@@ -50,7 +58,7 @@ with ${nextSql}, step as materialized (
 ), fact as (
   update journal j set awaits_number = false from step s where s.writer = 0 and j.writer = 0 and j.serial = s.serial
 )
-select count(*)::int as rows from step`
+select count(*)::int as rows, ${eventClasses.map((each) => `coalesce(sum(count) filter (where ${classSql} = '${each}'), 0)::int as "${each}"`).join(', ')} from step`
 
 const numberSql = numberSqlOf(unnumberedSql)
 const numberGivenSql = numberSqlOf(`next as (
@@ -58,16 +66,20 @@ const numberGivenSql = numberSqlOf(`next as (
   join journal j on j.writer = g.writer and j.serial = g.serial
 )`)
 
-/** Returns how many rows of the journal got their numbers; 0 also when another process is at it. */
-export async function numberEvents(db: Database): Promise<number> {
+/** Returns how many rows of the journal got their numbers; 0 also when another process is at it. Reports what each step numbered. */
+export async function numberEvents(db: Database, report?: (counts: EventCounts) => void): Promise<number> {
   for (let total = 0; ;) {
-    const rows = await transact(db, async (tx) => ((await tryLock(tx, locks.numberEvents)) ? await numberStep(tx) : 0))
-    total += rows
-    if (rows < rowsPerStep) return total
+    const step = await transact(db, async (tx) =>
+      (await tryLock(tx, locks.numberEvents)) ? await numberStep(tx) : undefined,
+    )
+    if (!step) return total
+    report?.(step)
+    total += step.rows
+    if (step.rows < rowsPerStep) return total
   }
 }
 
-async function numberStep(tx: Transaction): Promise<number> {
+async function numberStep(tx: Transaction): Promise<EventCounts & { readonly rows: number }> {
   // On tables that were never analysed, the planner would rather read all of the journal. A number that an app has seen must survive
   // a crash, also where the server commits without waiting for its disk.
   await tx.query(`select set_config('enable_seqscan', 'off', true), set_config('synchronous_commit',
@@ -76,7 +88,21 @@ async function numberStep(tx: Transaction): Promise<number> {
   const asked = whole
     ? { text: numberGivenSql, values: [whole.map(({ writer }) => writer), whole.map(({ serial }) => serial)] }
     : { text: numberSql }
-  return one((await tx.query<{ rows: number }>(asked)).rows).rows
+  return one((await tx.query<EventCounts & { rows: number }>(asked)).rows)
+}
+
+/** Since when the oldest row has been waiting for its numbers, in seconds; 0 when none waits. */
+export async function getUnnumberedSeconds(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ seconds: number }>(
+    `with ${writersSql}, waiting as (
+       (select j.at from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
+         select at from journal j where j.writer = w.writer and coalesce(c.numbered_up_to, 0) < j.serial order by j.serial limit 1) as j
+       where w.writer <> 0)
+       union all (select j.at from journal j where j.awaits_number order by j.serial limit 1)
+     )
+     select greatest(0, coalesce(extract(epoch from clock_timestamp() - min(at)), 0))::float8 as seconds from waiting`,
+  )
+  return one(rows).seconds
 }
 
 /**

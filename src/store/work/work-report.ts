@@ -106,6 +106,12 @@ export async function upsertJobFailure(db: Queryable, job: string, failures: num
   )
 }
 
+/** Why the job failed three times in a row; undefined when it did not. */
+export async function findJobFailure(db: Queryable, job: string): Promise<string | undefined> {
+  const text = `select last_error as error from work where kind = '${jobKind}' and key = $1`
+  return maybe((await db.query<{ error: string }>(text, [job])).rows)?.error
+}
+
 export async function deleteJobFailure(db: Queryable, job: string): Promise<void> {
   await db.query(`delete from work where kind = '${jobKind}' and key = $1`, [job])
 }
