@@ -8,6 +8,7 @@ import { isLabel, maxReferenceIdLength, serviceNamespace } from '../../ledger/re
 import type { App, AppSecret } from '../../store/apps.ts'
 import { findSettlement, searchSettlements, type Settlement } from '../../store/books/settlements.ts'
 import { sqlState } from '../../store/connection/database.ts'
+import { findDeletion, type RequestedDeletion } from '../../store/people/deletions.ts'
 import { findCorrection, type Correction } from '../../store/corrections.ts'
 import { findChange } from '../../store/operator-access/operator-changes.ts'
 import { searchInvites, type Invite } from '../../store/operator-access/operator-invites.ts'
@@ -55,6 +56,7 @@ export const searchKinds = [
   'secrets',
   'operators',
   'notes',
+  'deletions',
   'requests',
 ] as const
 export type SearchKind = (typeof searchKinds)[number]
@@ -78,6 +80,7 @@ type Keyed = {
   /** Whether the text is the id of a change of operators that waits or was decided. */
   readonly hasChange: boolean
   readonly notes: readonly ListedNote[]
+  readonly deletions: readonly RequestedDeletion[]
 }
 
 export type Found = Keyed & {
@@ -90,7 +93,7 @@ export type Found = Keyed & {
   /** The parsed text, if it is an amount alone. `from`: see AmountScan. */
   readonly anyDay: (typed.Signed & Pick<AmountScan, 'from'>) | 'unclear' | undefined
   readonly states: Readonly<Record<SearchKind, SearchState>>
-  /** The users of the uses, top-ups, corrections and notes, by id. */
+  /** The users of the uses, top-ups, corrections, notes and deletions, by id. */
   readonly owners: ReadonlyMap<string, Person>
 }
 
@@ -125,7 +128,7 @@ export async function findAnything(
   const topups = [...keyed.topups, ...(day?.topups ?? [])]
   const people = keyed.people.filter(({ id }) => id !== keyed.exactly?.id)
   const ids = [...uses, ...keyed.corrections].map(({ walletId }) => walletId)
-  const owners = new Set([...ids, ...[...topups, ...keyed.notes].map(({ userId }) => userId)])
+  const owners = new Set([...ids, ...[...topups, ...keyed.notes, ...keyed.deletions].map(({ userId }) => userId)])
   return {
     ...keyed,
     people: people.slice(0, maxFound),
@@ -162,20 +165,26 @@ async function findByKeys(service: Service, search: Searching, text: string, isD
   const db = service.db.pool
   const id = isUuid(text.toLowerCase()) ? text.toLowerCase() : undefined
   const none: [] = []
-  const [person, people, uses, topups, apps, secrets, corrections, payouts, access, notes] = await Promise.all([
-    search('users', () => findExactly(service, text), undefined),
-    typed.isId(text) || isDay ? none : search('users', () => findPeople(service, text), none),
-    // Neither an amount on a day nor a serviceUserId is a reference id, and a search by reference id costs one key per type in use.
-    isDay || text.startsWith('su_') ? none : search('entries', () => findUses(service, text), none),
-    /^[\w-]{3,255}$/.test(text) ? search('topups', () => findTopups(service, text), none) : none,
-    search('apps', () => findApps(service, text), none),
-    id || typed.parseFingerprint(text) ? search('secrets', () => findSecrets(service, text), none) : none,
-    id ? search('corrections', async () => toList(await findCorrection(db, id)), none) : none,
-    search('payouts', async () => (id ? toList(await findSettlement(db, id)) : await findPayouts(service, text)), none),
-    search('operators', () => findAccess(service, text, id), { operators: none, invites: none, hasChange: false }),
-    id ? search('notes', async () => toList(await findNote(db, id)), none) : none,
-  ])
-  return { exactly: person, people, uses, topups, apps, secrets, corrections, payouts, ...access, notes }
+  const [person, people, uses, topups, apps, secrets, corrections, payouts, access, notes, deletions] =
+    await Promise.all([
+      search('users', () => findExactly(service, text), undefined),
+      typed.isId(text) || isDay ? none : search('users', () => findPeople(service, text), none),
+      // Neither an amount on a day nor a serviceUserId is a reference id, and a search by reference id costs one key per type in use.
+      isDay || text.startsWith('su_') ? none : search('entries', () => findUses(service, text), none),
+      /^[\w-]{3,255}$/.test(text) ? search('topups', () => findTopups(service, text), none) : none,
+      search('apps', () => findApps(service, text), none),
+      id || typed.parseFingerprint(text) ? search('secrets', () => findSecrets(service, text), none) : none,
+      id ? search('corrections', async () => toList(await findCorrection(db, id)), none) : none,
+      search(
+        'payouts',
+        async () => (id ? toList(await findSettlement(db, id)) : await findPayouts(service, text)),
+        none,
+      ),
+      search('operators', () => findAccess(service, text, id), { operators: none, invites: none, hasChange: false }),
+      id ? search('notes', async () => toList(await findNote(db, id)), none) : none,
+      id ? search('deletions', async () => toList(await findDeletion(db, id)), none) : none,
+    ])
+  return { exactly: person, people, uses, topups, apps, secrets, corrections, payouts, ...access, notes, deletions }
 }
 
 function toList<T>(found: T | undefined): T[] {

@@ -98,6 +98,13 @@ export const kindTexts: Readonly<Record<SearchKind, KindText>> = {
     searched: 'notes by their complete id',
     form: 'the complete id of a note',
   },
+  deletions: {
+    what: 'A requested deletion',
+    examples: ['01998a5e-…'],
+    how: 'Its complete id, whether it waits or was decided.',
+    searched: 'requested deletions by their complete id',
+    form: 'the complete id of a requested deletion',
+  },
   requests: {
     what: 'A request',
     examples: ['req_m3k9x2ab000001'],

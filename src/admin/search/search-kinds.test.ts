@@ -18,6 +18,7 @@ import { fingerprintOf, hashSecret, newId } from '../../actions/tokens.ts'
 import { parseCurrency } from '../../ledger/money.ts'
 import { insertSettlement } from '../../store/books/settlements.ts'
 import { transact } from '../../store/connection/database.ts'
+import { insertDeletion } from '../../store/people/deletions.ts'
 import { insertCorrection } from '../../store/corrections.ts'
 import { insertInvite } from '../../store/operator-access/operator-invites.ts'
 import { roles, type Role } from '../../store/operators.ts'
@@ -32,7 +33,15 @@ let shop: Credentials
 let user: TestUser
 let viewer: TestOperator
 const operators = new Map<Role, TestOperator>()
-const ids = { correction: newId(), payout: newId(), reversal: newId(), note: newId(), invite: newId(), change: newId() }
+const ids = {
+  correction: newId(),
+  payout: newId(),
+  reversal: newId(),
+  note: newId(),
+  deletion: newId(),
+  invite: newId(),
+  change: newId(),
+}
 
 beforeAll(async () => {
   rig = await openTestService()
@@ -74,6 +83,8 @@ beforeAll(async () => {
       reverses: ids.payout,
     })
     await insertNote(tx, { id: ids.note, userId: user.userId, operatorId: viewer.id, text: 'Called about a refund' })
+    const deletion = { userId: user.userId, reason: 'Asked by post', askedBy: `operator:${viewer.id}` }
+    await insertDeletion(tx, { ...deletion, id: ids.deletion, lifetimeMs: 3_600_000 })
     await insertInvite(tx, hashSecret('token'), {
       id: ids.invite,
       operatorId: null,
@@ -108,6 +119,7 @@ describe('a complete id leads to its page:', () => {
     ['a payout', () => ids.payout, () => `/admin/client-apps/${shop.clientId}/settlements?below=2`],
     ['the reversal of a payout', () => ids.reversal, () => `/admin/client-apps/${shop.clientId}/settlements?below=3`],
     ['a note', () => ids.note, () => `/admin/wallets/${user.userId}`],
+    ['a requested deletion', () => ids.deletion, () => `/admin/deletions?id=${ids.deletion}`],
     ['an operator', () => viewer.id, () => '/admin/operators'],
     ['an invitation', () => ids.invite, () => '/admin/operators'],
     ['a change of an operator', () => ids.change, () => '/admin/operators'],
@@ -306,13 +318,22 @@ test('a search without results names what was searched, what was not, and exampl
   )!
   for (const kind of ['users', 'emails', 'entries', 'topups', 'payouts', 'apps', 'operators'] as const)
     expect(searched).toContain(kindTexts[kind].searched)
-  for (const kind of ['days', 'amounts', 'corrections', 'secrets', 'notes'] as const) {
+  for (const kind of ['days', 'amounts', 'corrections', 'secrets', 'notes', 'deletions'] as const) {
     expect(skipped).toContain(kindTexts[kind].form)
     expect(searched).not.toContain(kindTexts[kind].searched)
   }
   for (const kind of searchKinds) for (const example of kindTexts[kind].examples) expect(page).toContain(example)
   const byId = await pageOf(crypto.randomUUID())
-  for (const kind of ['corrections', 'payouts', 'notes', 'operators', 'secrets', 'topups', 'users'] as const)
+  for (const kind of [
+    'corrections',
+    'payouts',
+    'notes',
+    'deletions',
+    'operators',
+    'secrets',
+    'topups',
+    'users',
+  ] as const)
     expect(byId.split(' Not searched')[0]).toContain(kindTexts[kind].searched)
 })
 

@@ -7,6 +7,8 @@ import { withQuery } from '../kit/parts.tsx'
 
 export const pathOfUser = (id: string) => `/admin/wallets/${id}`
 export const pathOfApp = (clientId: string) => `/admin/client-apps/${clientId}`
+/** The list of requested deletions, with this one alone. */
+export const pathOfDeletion = (id: string) => withQuery('/admin/deletions', { id })
 export const operatorsPath = '/admin/operators'
 
 export function pathOfUse({ namespace, referenceType, referenceId }: FoundUse): string {
@@ -53,5 +55,6 @@ function listMatches(found: Results, q: string): Match[] {
     ...found.invites.map(({ id, email }) => match(operatorsPath, id, email)),
     ...(found.hasChange ? [exact(operatorsPath)] : []),
     ...found.notes.map(({ userId }) => exact(pathOfUser(userId))),
+    ...found.deletions.map(({ id }) => exact(pathOfDeletion(id))),
   ]
 }

@@ -8,11 +8,11 @@ import { Badge, Money, Table, When, withQuery } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
 import { AppState, PeopleTable } from '../kit/states.tsx'
 import { Owner, TopupTable } from '../kit/topup-table.tsx'
-import { operatorsPath, pathOfApp, pathOfPayout, pathOfUse, pathOfUser } from './search-paths.ts'
+import { operatorsPath, pathOfApp, pathOfDeletion, pathOfPayout, pathOfUse, pathOfUser } from './search-paths.ts'
 
 export function countResults(found: Found): number {
   const lists = [found.people, found.uses, found.topups, found.apps, found.secrets, found.corrections, found.payouts]
-  const others = [found.operators, found.invites, found.notes, found.emails?.people ?? []]
+  const others = [found.operators, found.invites, found.notes, found.deletions, found.emails?.people ?? []]
   const count = [...lists, ...others].reduce((sum, list) => sum + list.length, 0)
   return count + (found.exactly ? 1 : 0) + (found.hasChange ? 1 : 0)
 }
@@ -51,6 +51,7 @@ export function Results({ request, found, apps, q }: Props) {
       {found.secrets.length > 0 && <Secrets request={request} found={found} />}
       <Access found={found} />
       {found.notes.length > 0 && <Notes found={found} />}
+      {found.deletions.length > 0 && <Deletions found={found} />}
     </>
   )
 }
@@ -91,6 +92,31 @@ function Uses({ request, found, apps }: Omit<Props, 'q'>) {
         </tr>
       ))}
     </Table>
+  )
+}
+
+function Deletions({ found }: { found: Found }) {
+  return (
+    <Kind title="Requested deletions">
+      <Table label="Requested deletions" head={['Requested', 'State', 'Reason', 'User']}>
+        {found.deletions.map(({ id, askedAt, state, reason, userId }) => (
+          <tr key={id}>
+            <td>
+              <a href={pathOfDeletion(id)}>
+                <When at={askedAt} />
+              </a>
+            </td>
+            <td>
+              <Badge>{state}</Badge>
+            </td>
+            <td class="wide">{reason}</td>
+            <td>
+              <Owner owners={found.owners} id={userId} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Kind>
   )
 }
 
