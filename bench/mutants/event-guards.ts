@@ -39,7 +39,7 @@ export const eventGuards: readonly Guarded[] = [
     tests: [numbering],
     mutants: [
       [`select * from unnumbered order by serial limit`, `select * from unnumbered order by writer, serial limit`],
-      [`(await tryLock(tx, locks.numberEvents)) ? await numberStep(tx) : 0`, `await numberStep(tx)`],
+      [`(await tryLock(tx, locks.numberEvents)) ? await numberStep(tx) : undefined`, `await numberStep(tx)`],
     ],
   },
   {
@@ -66,5 +66,27 @@ export const eventGuards: readonly Guarded[] = [
       [`lowest === undefined ? run.readUpTo : lowest - 1`, `run.readUpTo`],
       [`if (user !== undefined) busy.add(user)`, ``],
     ],
+  },
+  {
+    area,
+    file: 'src/admin/client-app/endpoint-parts.tsx',
+    tests: ['src/admin/client-app/client-app-endpoints.test.ts'],
+    mutants: [[`may(request, 'apps') ? endpoint : maskEndpoint(endpoint)`, `endpoint`]],
+  },
+  {
+    area,
+    file: 'src/actions/webhooks/describe-endpoint.ts',
+    tests: ['src/actions/webhooks/describe-endpoint.test.ts'],
+    mutants: [
+      [`word === first && rest.length === 0 && search === ''`, `word === first`],
+      ['/^[a-z][a-z_-]{0,19}$/i', '/./'],
+      [`answer.length === 0 ? error : `, `answer.length >= 0 ? error : `],
+    ],
+  },
+  {
+    area,
+    file: 'src/store/copy/import.ts',
+    tests: ['test/events/import.test.ts'],
+    mutants: [[`  await continueSerials(db)\n`, ``]],
   },
 ]

@@ -43,10 +43,8 @@ export function Endpoints({
         <Table label="Endpoints" head={['Address', 'State', 'Since', 'Events that wait', 'Last delivery']}>
           {endpoints.map((endpoint) => (
             <tr key={endpoint.id}>
-              <td class="widest">
-                <a class="breaks" href={endpointPath(endpoint)}>
-                  {shownTo(request, endpoint).url}
-                </a>
+              <td class="wide">
+                <a href={endpointPath(endpoint)}>{shownTo(request, endpoint).url}</a>
               </td>
               <td>
                 <Health endpoint={endpoint} />
