@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
-import type { PageData } from '../page-data.ts'
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
+import type { PageData, TopupOffer } from '../page-data.ts'
+import { needToKeep } from './topup/kept-topup.ts'
 import { storeSession, takeSession } from './session-in-history.ts'
 
 const token = `ws_${'1'.repeat(8)}-1111-4111-8111-${'1'.repeat(12)}`
@@ -50,6 +51,16 @@ test('a reload finds the session in the history, and an address with a newer one
   open(`session=${newer}`, token)
   expect(takeSession(pageOf('session'))).toEqual({ token: newer, isFromHistory: false })
   expect(kept()).toBe(newer)
+})
+
+test('the need leaves the address of the top-up page in the same call that keeps it', () => {
+  open(`session=${token}&amount=14.98&reason=Order+1042`)
+  const writes = spyOn(history, 'replaceState')
+  const page = { ...pageOf('session'), topup: { need: 14.98, reason: 'Order 1042' } as TopupOffer }
+  takeSession(page, needToKeep(page))
+  expect(writes.mock.calls.map(([state, , url]) => [state, String(url)])).toEqual([
+    [{ session: token, need: { amount: 14.98, reason: 'Order 1042' } }, 'https://wallet.example/widget?clientId=app_1'],
+  ])
 })
 
 test('what is no session token in the history is not taken for one', () => {

@@ -15,19 +15,22 @@ export type FirstSession = {
 /** Parameters that are useless after a reload or must not be shared. */
 const transient = ['session', 'payment_intent', 'payment_intent_client_secret', 'redirect_status']
 
-/** Parameters for one purchase: after a reload it may already be paid. The top-up page keeps them in the history entry. */
-const once = ['amount', 'reason']
+/** Parameters for one purchase, which may already be paid after a reload. */
+const ofPurchase = ['amount', 'reason']
 
-/** Keeps the clientId in the address: without a session the server needs it to know which origins may frame the page. */
-export function takeSession({ clientId, kind }: PageData): FirstSession {
+/**
+ * Keeps the clientId in the address: without a session the server needs it to know which origins may frame the page. `once` is what the
+ * page keeps of the parameters that it removes, in the same call: a reload at any time finds them in the address or in the entry.
+ */
+export function takeSession({ clientId, kind }: PageData, once?: object): FirstSession {
   const url = new URL(location.href)
   const given = url.searchParams.get('session')
   const kept = storedToken()
-  for (const name of [...transient, ...once]) url.searchParams.delete(name)
+  for (const name of [...transient, ...ofPurchase]) url.searchParams.delete(name)
   url.searchParams.set('clientId', clientId)
   // A revoked token is not stored: the page shows the sign-in form, also after a reload.
   const token = given ? (kind === 'signed-out' ? null : given) : kept
-  writeEntry('replaceState', stateWith(token), url)
+  writeEntry('replaceState', { ...stateWith(token), ...once }, url)
   return { token, isFromHistory: !given && kept !== null }
 }
 

@@ -11,7 +11,11 @@ import { openOpener } from './topup/window.ts'
 /** What exists only in a browser; absent when the server renders. */
 export type Surroundings = { readonly first: FirstSession; readonly parent: Parent }
 
-export function start(view: (page: PageData, here: Surroundings) => VNode): void {
+/** `keep` returns what the page keeps of its address besides the session. */
+export function start(
+  view: (page: PageData, here: Surroundings) => VNode,
+  keep?: (page: PageData) => object | undefined,
+): void {
   const page = JSON.parse(document.getElementById('data')!.textContent) as PageData
   const root = document.getElementById('root')!
   // The sandbox lacks allow-same-origin: our own API would refuse every call, and the history is not writable.
@@ -27,7 +31,7 @@ export function start(view: (page: PageData, here: Surroundings) => VNode): void
   reportHeight(root, (height) => parent.post({ type: 'SERVICE_RESIZE', version: 1, height }))
   restoreEntry()
   addEventListener('popstate', copyEntry)
-  const first = takeSession(page)
+  const first = takeSession(page, keep?.(page))
   if (first.isFromHistory && page.kind === 'signed-out') {
     // The server rendered the signed-out page, because the address has no session; the history has one.
     root.replaceChildren()

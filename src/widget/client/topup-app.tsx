@@ -9,7 +9,7 @@ import { LoadView, usePreload } from './load-view.tsx'
 import { PageContext, pageFor, Phrase, usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 import { isFramed } from './parent.ts'
-import { Heading, Notice, Panel, Support, TopBar, useIsHydrated } from './parts.tsx'
+import { Heading, Notice, Panel, Support, TopBar } from './parts.tsx'
 import type { Surroundings } from './start.ts'
 import { presetsFor, readTypedAmount, withinLimits } from './topup/offered-amounts.ts'
 import { keepPayment, pushStep } from './topup/kept-topup.ts'
@@ -80,11 +80,11 @@ type TopupProps = { visit: Visit; paymentIntentId: string | undefined; chosen: s
 
 function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
   const { topup, say } = usePage<'topup'>()
-  const { state, person } = visit
+  const { state } = visit
   const wallet = state.kind === 'open' ? state.wallet : undefined
   const [order, setOrder] = useOrder(visit, paymentIntentId)
   const ordered = useRef<string | null>(null)
-  const need = useNeed(wallet, person)
+  const need = useNeed(wallet)
   usePreload()
   // Keep the card form while the session is renewed; a call that fails in the meantime shows its own error.
   const isPaying = order !== undefined && state.kind !== 'ended' && state.kind !== 'signed-out'
@@ -106,7 +106,7 @@ function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
         key={`${owed} ${need.need}`}
         offer={{ ...topup, ...need }}
         owed={owed}
-        waiting={wallet?.waiting ?? []}
+        waiting={wallet?.waiting}
         before={chosen}
         onAmount={(amount) => {
           pushStep()
@@ -228,8 +228,11 @@ type AmountProps = {
   offer: TopupOffer
   /** The debt of the wallet. */
   owed: number
-  /** Top-ups that the bank is still processing. */
-  waiting: readonly WaitingTopup[]
+  /**
+   * Top-ups that the bank is still processing; undefined until the wallet is known. Until then the user cannot continue: the entry of
+   * the history does not have the balance yet from which the need is counted.
+   */
+  waiting: readonly WaitingTopup[] | undefined
   before: string | undefined
   onAmount: (amount: number) => void
   children: ComponentChildren
@@ -244,7 +247,6 @@ function AmountForm({ offer, owed, waiting, before, onAmount, children }: Amount
   const first = owed === 0 && isOffered ? before : wanted > 0 ? presets[0] : (presets[1] ?? presets[0] ?? 'other')
   const [chosen, setChosen] = useState<number | 'other'>(presets.includes(Number(first)) ? Number(first) : 'other')
   const [problem, setProblem] = useState<string>()
-  const isReady = useIsHydrated()
 
   function submit(event: SubmitEvent): void {
     event.preventDefault()
@@ -262,7 +264,7 @@ function AmountForm({ offer, owed, waiting, before, onAmount, children }: Amount
         <Heading>{say('addMoney')}</Heading>
         {children}
       </div>
-      {waiting.length > 0 && (
+      {waiting && waiting.length > 0 && (
         <Notice tone="info" icon="clock">
           {say('onItsWay', { amount: formatMoney(sumOf(waiting), offer.currency, lang) })}
         </Notice>
@@ -308,7 +310,7 @@ function AmountForm({ offer, owed, waiting, before, onAmount, children }: Amount
           problem={problem}
         />
       )}
-      <button class="button" disabled={!isReady}>
+      <button class="button" disabled={!waiting}>
         {say('continue')}
       </button>
     </form>

@@ -2,7 +2,9 @@
  * The payment and the need of the top-up page in the browser's history entry, beside the session: a reload and Back find them there,
  * and no address carries them.
  */
+import type { PageData, TopupOffer } from '../../page-data.ts'
 import { writeEntry } from '../history-entry.ts'
+import type { Need } from './window.ts'
 
 export type KeptPayment = {
   readonly paymentIntentId: string
@@ -11,10 +13,7 @@ export type KeptPayment = {
   readonly isReported?: boolean
 }
 
-/** What the app said was missing, and the balance at that time. */
-export type KeptNeed = { readonly amount: number; readonly reason: string | null; readonly balance: number }
-
-type Kept = { payment?: Partial<Record<keyof KeptPayment, unknown>>; need?: Partial<Record<keyof KeptNeed, unknown>> }
+type Kept = { payment?: Partial<Record<keyof KeptPayment, unknown>>; need?: Partial<Record<keyof Need, unknown>> }
 
 const kept = () => (history.state ?? {}) as Kept
 
@@ -34,14 +33,15 @@ export function keptPayment(): KeptPayment | undefined {
   return { paymentIntentId, amount, isReported: isReported === true }
 }
 
-export function keepNeed(need: KeptNeed): void {
-  writeEntry('replaceState', { ...kept(), need })
+/** What the app says is missing, for the entry of the history when it leaves the address. */
+export function needToKeep({ topup: { need, reason } }: PageData): { readonly need: Need } | undefined {
+  return need === null ? undefined : { need: { amount: need, reason } }
 }
 
-export function keptNeed(): KeptNeed | undefined {
-  const { amount, reason, balance } = kept().need ?? {}
-  if (typeof amount !== 'number' || typeof balance !== 'number') return undefined
-  return { amount, balance, reason: typeof reason === 'string' ? reason : null }
+export function keptNeed(): Pick<TopupOffer, 'need' | 'reason'> | undefined {
+  const { amount, reason } = kept().need ?? {}
+  if (typeof amount !== 'number') return undefined
+  return { need: amount, reason: typeof reason === 'string' ? reason : null }
 }
 
 /** Another user's page begins without the first one's payment and need. */

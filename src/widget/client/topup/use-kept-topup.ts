@@ -1,12 +1,13 @@
 /** What the top-up page continues with: after a reload, after Back, or because the service knows of an open payment. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConfirmTopupResponse } from '../../../../sdk/contract.ts'
+import type { TopupOffer } from '../../page-data.ts'
 import { call, type OpenTopup, type WidgetWallet } from '../call.ts'
 import { balanceAtNeed } from '../history-entry.ts'
 import { usePage } from '../page-context.tsx'
 import type { Visit } from '../use-wallet-session.ts'
 import type { TopupOrder } from './pay.tsx'
-import { dropKept, keepNeed, keepPayment, keptNeed, keptPayment, needLeft } from './kept-topup.ts'
+import { dropKept, keepPayment, keptPayment, needLeft } from './kept-topup.ts'
 
 const isInBrowser = typeof history !== 'undefined'
 
@@ -69,20 +70,12 @@ export function reportPaid(visit: Visit, amount: number): void {
 }
 
 /** What is still missing of the amount that the app asked for. It shrinks with every credit, so the same need is not offered twice. */
-export function useNeed(wallet: WidgetWallet | undefined, person: number) {
+export function useNeed(wallet: WidgetWallet | undefined): Pick<TopupOffer, 'need' | 'reason'> {
   const { topup } = usePage()
+  const { need, reason, decimals } = topup
   // Read once: a later entry of the history may have another state.
-  const [kept] = useState(() => (isInBrowser && person === 0 ? keptNeed() : undefined))
   const first = useRef<number>(undefined)
-  if (wallet) first.current ??= topup.need === null ? wallet.balance : balanceAtNeed(topup, wallet)
-  const asked =
-    topup.need === null
-      ? kept
-      : { amount: topup.need, reason: topup.reason, balance: first.current ?? wallet?.balance ?? 0 }
-  const isKnown = wallet !== undefined
-  useEffect(() => {
-    if (isKnown && topup.need !== null) keepNeed({ amount: topup.need, reason: topup.reason, balance: first.current! })
-  }, [isKnown])
-  if (!asked) return { need: null, reason: null }
-  return { need: wallet ? needLeft(asked, wallet, topup.decimals) : asked.amount, reason: asked.reason }
+  if (need === null || !wallet) return { need, reason }
+  first.current ??= balanceAtNeed(topup, wallet)
+  return { need: needLeft({ amount: need, balance: first.current }, wallet, decimals), reason }
 }
