@@ -101,13 +101,14 @@ export function misfitsIn(): string[] {
   }
   if (root.scrollWidth > innerWidth) found.add(`the page is ${root.scrollWidth} px wide`)
 
-  const shown: { rect: DOMRect; node: Text }[] = []
+  const shown: { rect: DOMRect; node: Text; cell: Element | null }[] = []
   const range = document.createRange()
   const rectsOf = () => [...range.getClientRects()].filter(({ width }) => width > 0.5)
 
   function checkEdges(node: Text): void {
     const element = node.parentElement!
     const block = dom.blockOf(element)
+    const cell = element.closest('th, td')
     for (const rect of rectsOf()) {
       /** What of it is seen. */
       let { left, right, bottom } = rect
@@ -128,7 +129,7 @@ export function misfitsIn(): string[] {
         if (!isTitledHere) found.add(`${dom.describe(element, node.data)} is cut off`)
       }
       if (right > left && bottom > rect.top + 2)
-        shown.push({ rect: new DOMRect(left, rect.top, right - left, bottom - rect.top), node })
+        shown.push({ rect: new DOMRect(left, rect.top, right - left, bottom - rect.top), node, cell })
     }
   }
 
@@ -153,12 +154,13 @@ export function misfitsIn(): string[] {
     for (const [i, one] of shown.entries())
       for (const other of shown.slice(i + 1)) {
         if (one.node === other.node) continue
-        const across = Math.min(one.rect.right, other.rect.right) - Math.max(one.rect.left, other.rect.left)
         const down = Math.min(one.rect.bottom, other.rect.bottom) - Math.max(one.rect.top, other.rect.top)
+        // Most of the many pairs are on different lines.
+        if (down <= 0) continue
+        const across = Math.min(one.rect.right, other.rect.right) - Math.max(one.rect.left, other.rect.left)
         const isCovered = across > 1 && down > Math.min(one.rect.height, other.rect.height) / 2
         // Cells of a table whose words run together.
-        const areCells = one.node.parentElement!.closest('th, td') !== other.node.parentElement!.closest('th, td')
-        const runsOn = areCells && down > 4 && across > -4
+        const runsOn = one.cell !== other.cell && down > 4 && across > -4
         if (isCovered || runsOn) found.add(`“${one.node.data.trim()}” and “${other.node.data.trim()}” run together`)
       }
   }
