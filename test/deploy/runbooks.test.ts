@@ -146,19 +146,20 @@ async function newEndpoint(events: number): Promise<{ clientId: string; id: stri
   return { clientId, id: added.id }
 }
 
+async function checkOfEvents() {
+  const [said] = await played('events-unnumbered', {})
+  const { checks } = said!.json as { checks: { name: string; state: string; fix?: string }[] }
+  return checks.find(({ name }) => name === 'Events')!
+}
+
 test('events get no numbers', async () => {
   const { clientId } = await newEndpoint(1)
   await journalPing(opened.service.db.pool, clientId)
   await opened.service.db.pool.query(`update journal set at = now() - interval '1 minute' where awaits_number`)
-  const check = async () => {
-    const [said] = await played('events-unnumbered', {})
-    const { checks } = said!.json as { checks: { name: string; state: string; fix?: string }[] }
-    return checks.find(({ name }) => name === 'Events')!
-  }
-  const { state, fix } = await check()
+  const { state, fix } = await checkOfEvents()
   expect([state, fix]).toEqual(['bad', 'docs/operations/runbooks.md#events-get-no-numbers.'])
   await numberEvents(opened.service.db)
-  expect((await check()).state).toBe('good')
+  expect((await checkOfEvents()).state).toBe('good')
 })
 
 test('a webhook endpoint fails', async () => {

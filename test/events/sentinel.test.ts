@@ -89,7 +89,7 @@ test('the secrets of an app and of its endpoint are in no log, page, row, attemp
   // What can go wrong with them: a receiver that refuses, calls that are refused or cannot be read, forms sent again.
   receiver.secrets = [first, second]
   receiver.answer = () => new Response('broken', { status: 500 })
-  const { serviceUserId } = await newUser(opened.service, { clientId, clientSecret })
+  const { serviceUserId } = await newUser(opened.service, { clientId })
   const client = newClient(process.send, { clientId, clientSecret: next }, process.url)
   expect((await client.credit(serviceUserId, 5)).status).toBe(200)
   await eventually(async () => (await listAttempts(opened.service.db.pool, id, 10)).length > 0, true)

@@ -64,22 +64,23 @@ async function doctor(): Promise<{ name: string; state: string; text: string; fi
   return (JSON.parse(stdout) as { checks: { name: string; state: string; text: string }[] }).checks
 }
 
+const countedByClass = async () => [
+  await counted('billfold_events_total{class="movement"}'),
+  await counted('billfold_events_total{class="link"}'),
+  await counted('billfold_events_total{class="test"}'),
+]
+
 test('events are counted by class when they get their numbers, once', async () => {
   const lane = await openLane(opened.service)
   const { db, metrics } = opened.service
   await numberEvents(db, metrics.events)
-  const read = async () => [
-    await counted('billfold_events_total{class="movement"}'),
-    await counted('billfold_events_total{class="link"}'),
-    await counted('billfold_events_total{class="test"}'),
-  ]
-  const before = await read()
+  const before = await countedByClass()
   const [user] = await newUsers(opened.service, app, 1)
   await postBatch(lane, [creditOf(app, user!), creditOf(app, user!)])
   await pingApp(opened.service, operator, app.clientId)
   await numberEvents(db, metrics.events)
   await numberEvents(db, metrics.events)
-  expect((await read()).map((count, i) => count - before[i]!)).toEqual([2, 1, 1])
+  expect((await countedByClass()).map((count, i) => count - before[i]!)).toEqual([2, 1, 1])
   await lane.client.end()
 })
 
