@@ -87,7 +87,8 @@ async function numberStep(tx: Transaction): Promise<EventCounts & { readonly row
   const whole = await findWhole(tx, `with ${unnumberedSql} select * from next`)
   const asked = whole
     ? { text: numberGivenSql, values: [whole.map(({ writer }) => writer), whole.map(({ serial }) => serial)] }
-    : { text: numberSql }
+    : // With a name it is planned once per connection: planning costs as much as a step.
+      { name: 'number-events', text: numberSql }
   return one((await tx.query<EventCounts & { rows: number }>(asked)).rows)
 }
 
