@@ -29,19 +29,15 @@ function linkUuidOf(serviceUserId: string): string | undefined {
 }
 
 /**
- * The CTE of the fast statement, with its five parameters from this number on and the writer's number in `writer`. It aggregates the
- * rows of `moved`, so it draws no serial before every wallet of the batch is locked. Without entries it scans nothing.
+ * The CTE of the fast statement. It aggregates the rows of `operation`, which come from `moved`, so it draws no serial before every
+ * wallet of the batch is locked. `clients` is the parameter with the app of each part.
  */
-export function fastJournalSql(writer: string, first: number): string {
-  const [n, offset, link, client, part] = [0, 1, 2, 3, 4].map((i) => `$${first + i}`)
+export function fastJournalSql(writer: string, clients: string): string {
   return `journalled as (
   insert into journal (writer, client_id, link_ids, sequences)
-  select ${writer}::integer, client_id, link_ids, sequences from (
-    select e.client_id, array_agg(e.link_id order by e.ordinal) as link_ids,
-      array_agg(m.sequence + e.sequence_offset order by e.ordinal) as sequences
-    from unnest(${n}::bigint[], ${offset}::integer[], ${link}::uuid[], ${client}::text[], ${part}::integer[])
-      with ordinality as e(n, sequence_offset, link_id, client_id, part, ordinal)
-    join moved m on m.n = e.n group by e.client_id, e.part order by e.part
+  select ${writer}::integer, (${clients}::text[])[part], link_ids, sequences from (
+    select part, array_agg(link_id order by ordinal) as link_ids, array_agg(sequence order by ordinal) as sequences
+    from operation where part is not null group by part order by part
   ) as of_batch
 )`
 }
@@ -51,33 +47,25 @@ export function hasEvents(batch: readonly { readonly hasEvents?: boolean }[]): b
   return batch.some((posting) => posting.hasEvents)
 }
 
-type Planned = {
-  readonly posting: { readonly by: JournalEntry | { readonly walletId: string }; readonly hasEvents?: boolean }
-  readonly n: number
-  readonly offset: number
-}
+type Asked = { readonly by: JournalEntry | { readonly walletId: string }; readonly hasEvents?: boolean }
 
-const noEntries: readonly string[] = ['{}', '{}', '{}', '{}', '{}']
-
-/** The values for the parameters of `fastJournalSql`. */
-export function fastJournalValues(planned: readonly Planned[]): readonly string[] {
-  if (!hasEvents(planned.map(({ posting }) => posting))) return noEntries
+/** For each posting its link and the row of the journal it belongs to, or null; and the app of each row. */
+export function fastJournalValues(postings: readonly Asked[]): readonly string[] {
+  const clients: string[] = []
   const open = new Map<string, { part: number; left: number }>()
-  let parts = 0
-  const entries = planned.flatMap(({ posting: { by, hasEvents }, n, offset }) => {
+  const entries = postings.map(({ by, hasEvents }) => {
     const linkId = hasEvents && 'clientId' in by ? linkUuidOf(by.serviceUserId) : undefined
-    if (linkId === undefined || !('clientId' in by)) return []
+    if (linkId === undefined || !('clientId' in by)) return { linkId: null, part: null }
     let row = open.get(by.clientId)
-    if (!row || row.left === 0) open.set(by.clientId, (row = { part: ++parts, left: maxEntriesPerRow }))
+    if (!row || row.left === 0)
+      open.set(by.clientId, (row = { part: clients.push(by.clientId), left: maxEntriesPerRow }))
     row.left--
-    return [{ n, offset, linkId, clientId: by.clientId, part: row.part }]
+    return { linkId, part: row.part }
   })
   return [
-    plainArray(entries, ({ n }) => n),
-    plainArray(entries, ({ offset }) => offset),
     plainArray(entries, ({ linkId }) => linkId),
-    textArray(entries, ({ clientId }) => clientId),
     plainArray(entries, ({ part }) => part),
+    textArray(clients, (clientId) => clientId),
   ]
 }
 

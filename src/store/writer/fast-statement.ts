@@ -13,6 +13,13 @@ import { ledgerRowsSql } from './ledger-rows.ts'
 import type { ResolvedLink } from './resolve-links.ts'
 import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 
+type TextParts = {
+  readonly changeSql: string
+  readonly clockSql: string
+  /** For a batch with entries to report. The journal costs the other ones nothing. */
+  readonly isJournalled: boolean
+}
+
 /**
  * `change` has a row for each link of the batch. The link is found by its key alone and compared with its app afterwards:
  * without statistics the planner would walk every link of the app instead.
@@ -31,7 +38,7 @@ import { asReplay, type ByLink, type PendingPosting, type PostingResult } from '
  * A transaction that used one of the references after the snapshot makes `outcome` collide with outcomes_pkey: then nothing
  * of the batch is written.
  */
-const sqlOf = ({ changeSql, clockSql, journalSql }: Record<'changeSql' | 'clockSql' | 'journalSql', string>) => `
+const sqlOf = ({ changeSql, clockSql, isJournalled }: TextParts) => `
 with change as (${changeSql}
 ), repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal
@@ -50,15 +57,15 @@ with change as (${changeSql}
     and c.n not in (select n from moved) and c.n not in (select n from repeated)
 ), operation as (
   select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, m.at,
-    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal
-  from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[])
-    as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description)
+    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal${isJournalled ? ', o.link_id, o.part, o.ordinal' : ''}
+  from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[]${isJournalled ? ', $17::uuid[], $18::integer[]) with ordinality' : ')'}
+    as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description${isJournalled ? ', link_id, part, ordinal' : ''})
   join moved m on m.n = o.n
   union all
-  select u.wallet_id, null, u.balance, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'
+  select u.wallet_id, null, u.balance, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null, null, null' : ''}
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
   join unmoved u on u.n = o.n where not u.is_frozen
-), ${ledgerRowsSql('$16')}${journalSql}
+), ${ledgerRowsSql('$16')}${isJournalled ? `, ${fastJournalSql('$16', '$19')}` : ''}
 select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end from (
   select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(answer) from (
     select n, wallet_id, balance, 'moved' as answer from moved
@@ -85,24 +92,18 @@ const resolvedChangeSql = `
   select * from unnest($1::uuid[], $2::boolean[], ${sums}) with ordinality
     as c(wallet_id, is_reachable, net, count, lowest, highest, n)`
 
-export const fastSql = sqlOf({
-  changeSql: linkedChangeSql,
-  clockSql: 'clock_timestamp()',
-  journalSql: `, ${fastJournalSql('$16', 17)}`,
-})
-const statement = { name: 'post-fast', text: fastSql }
-const clusterStatement = {
-  name: 'post-fast',
-  text: sqlOf({ changeSql: resolvedChangeSql, clockSql: walletClockSql, journalSql: '' }),
-}
-/** Only for the server of a cluster that has the journal. */
-const clusterJournalStatement = {
-  name: 'post-fast-journal',
-  text: sqlOf({
-    changeSql: resolvedChangeSql,
-    clockSql: walletClockSql,
-    journalSql: `, ${fastJournalSql('$16', 17)}`,
-  }),
+const linked = { changeSql: linkedChangeSql, clockSql: 'clock_timestamp()' }
+const resolved = { changeSql: resolvedChangeSql, clockSql: walletClockSql }
+
+export const fastStatements = namedBy(linked)
+/** The server of a cluster that has the journal writes every batch with entries to report. */
+const clusterStatements = namedBy(resolved)
+
+function namedBy(parts: Omit<TextParts, 'isJournalled'>) {
+  return {
+    plain: { name: 'post-fast', text: sqlOf({ ...parts, isJournalled: false }) },
+    journalled: { name: 'post-fast-journal', text: sqlOf({ ...parts, isJournalled: true }) },
+  }
 }
 
 type AnsweredRow = readonly [
@@ -150,9 +151,9 @@ export async function postFast(
         plainArray(changes, ({ postings }) => linkOf.get(postings[0]!)?.isReachable ?? null),
       ]
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
-  const isJournalled = !links || hasEvents(batch)
-  const clusterText = isJournalled ? clusterJournalStatement : clusterStatement
-  const columns = await queryArrays(db, links ? clusterText : statement, [
+  const { plain, journalled } = links ? clusterStatements : fastStatements
+  const isJournalled = hasEvents(batch)
+  const columns = await queryArrays(db, isJournalled ? journalled : plain, [
     ...linkValues,
     plainArray(changes, ({ sum }) => sum.netMinor),
     plainArray(changes, ({ postings }) => postings.length),
@@ -168,7 +169,7 @@ export async function postFast(
     textArray(asked, (posting) => posting.referenceId),
     textArray(asked, (posting) => posting.description),
     String(writer),
-    ...(isJournalled ? fastJournalValues(planned) : []),
+    ...(isJournalled ? fastJournalValues(asked) : []),
   ])
   const answered = zip<AnsweredRow>(columns.slice(0, 4))
   const repeated = zip<RepeatedRow>(columns.slice(4, 11))

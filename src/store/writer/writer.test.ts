@@ -27,7 +27,7 @@ import type { Queryable } from '../connection/database.ts'
 import { referenceKeyOf } from '../outcomes.ts'
 import { newPending, Unavailable } from './posting.ts'
 import { updateLinkDisconnected } from '../links.ts'
-import { fastSql } from './fast-statement.ts'
+import { fastStatements } from './fast-statement.ts'
 import type { PostingResult } from './posting.ts'
 import { openWriter } from './writer.ts'
 
@@ -305,12 +305,21 @@ describe('a batch', () => {
       await client.query(
         `set enable_seqscan = off; set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan`,
       )
-      await client.query(`prepare batch as ${fastSql}`)
-      const values = Array.from({ length: 21 }, (_, i) => (i === 15 ? '1' : `'{}'`)).join(', ')
+      const { plain, journalled } = fastStatements
+      const asked = [
+        { text: plain.text, parameters: 16 },
+        { text: journalled.text, parameters: 19 },
+      ]
       // With the present statistics, and with fresh ones: the server may analyze at any time.
-      for (const statistics of ['select 1', 'analyze wallets, links, outcomes']) {
+      const cases = ['select 1', 'analyze wallets, links, outcomes'].flatMap((statistics) =>
+        asked.map((each) => ({ ...each, statistics })),
+      )
+      for (const { text, parameters, statistics } of cases) {
         await client.query(statistics)
+        await client.query(`prepare batch as ${text}`)
+        const values = Array.from({ length: parameters }, (_, i) => (i === 15 ? '1' : `'{}'`)).join(', ')
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain execute batch(${values})`)
+        await client.query('deallocate batch')
         const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
         const update = plan.slice(plan.indexOf('Update on wallets'), plan.indexOf('CTE operation'))
         expect(update).toContain('Index Scan using wallets_pkey')
