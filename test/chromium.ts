@@ -118,7 +118,11 @@ export async function launchChromium(): Promise<Browser> {
 
 function withSureClicks(browser: Browser): Browser {
   const newContext = browser.newContext.bind(browser)
-  browser.newContext = async (options) => await makeClicksSure(await newContext(options))
+  browser.newContext = async (options) => {
+    const context = await newContext(options)
+    // Without scripts no document can say what was clicked.
+    return options?.javaScriptEnabled === false ? context : await makeClicksSure(context)
+  }
   return browser
 }
 

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import {
   isRoot,
   isStopped,
@@ -174,6 +175,27 @@ test.if(canMount)('a full disk is named in one sentence, before and after there 
   } finally {
     spawnSync('umount', [dataDir])
   }
+})
+
+test('a server that refuses connections is named after half a minute, and joined once it has room', async () => {
+  const first = await startEmbedded({ dataDir, log })
+  const supervisor = { ...first.connection, user: 'postgres', database: 'postgres' }
+  const taken: Client[] = []
+  try {
+    for (;;) {
+      const client = new Client(supervisor)
+      client.on('error', () => undefined)
+      await client.connect()
+      taken.push(client)
+    }
+  } catch (error) {
+    expect(String(error)).toContain('too many clients')
+  }
+  expect(await complaintOf(startEmbedded({ dataDir, log }))).toMatch(/^PostgreSQL in .* refuses connections: .*clients/)
+  await Promise.all(taken.map((client) => client.end()))
+  const second = await startEmbedded({ dataDir, log })
+  await second.release()
+  await first.release()
 })
 
 test('a damaged database is refused with what PostgreSQL says about it, in one sentence', async () => {

@@ -7,7 +7,7 @@ import { findNative, type Native } from './native.ts'
 import { folderMark, isAlive, isOurServer, readPidFile, spawnServer, stopServer } from './server-process.ts'
 import type { ServerProcess } from './server-process.ts'
 import { EmbeddedRefused, errorCode, explainFailure } from './refused.ts'
-import { connectionTo, register, type EmbeddedConnection, type Registration } from './registration.ts'
+import { connectionTo, register, type Busy, type EmbeddedConnection, type Registration } from './registration.ts'
 import { isPrivateFolder, makeSocketFolder } from './socket-folder.ts'
 
 export type Embedded = {
@@ -22,7 +22,7 @@ type Place = { databaseDir: string; mark: string; account: Account; native: Nati
 /** How long, and how often, a start is retried while another server uses the folder. */
 const patienceMs = 10_000
 const leastStarts = 5
-/** A server that starts on a busy machine writes its pid long before it opens its socket. */
+/** A server that starts on a busy machine writes its pid long before it opens its socket, or refuses for another reason. */
 const silentForMs = 30_000
 
 /**
@@ -114,6 +114,7 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
   const { databaseDir, mark, account, native } = place
   const since = Date.now()
   let silentSince: number | null = null
+  let refusedSince: number | null = null
   let started: ServerProcess | null = null
   let failure = ''
   let starts = 0
@@ -122,7 +123,7 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
   for (; ; await sleep(50)) {
     const pidFile = await readPidFile(databaseDir)
     const answer = await askServer(pidFile?.socketDir ?? null, place)
-    if (typeof answer === 'object') {
+    if (typeof answer === 'object' && 'leave' in answer) {
       if (socketDir !== answer.socketDir) await rmdir(socketDir).catch(() => undefined)
       return answer
     }
@@ -130,7 +131,12 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
       log('waiting for PostgreSQL to recover or stop')
       nextNoteAt = Date.now() + patienceMs
     }
-    if (answer === 'busy') continue
+    if (typeof answer === 'object') {
+      refusedSince = answer.isPassing ? null : (refusedSince ?? Date.now())
+      if (refusedSince === null || Date.now() - refusedSince < silentForMs) continue
+      throw new EmbeddedRefused(`PostgreSQL in ${databaseDir} refuses connections: ${answer.reason}`)
+    }
+    refusedSince = null
     if (started !== null) {
       if (started.failure === null) continue
       failure = started.failure
@@ -157,7 +163,7 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
   throw new EmbeddedRefused(explainFailure(failure, databaseDir))
 }
 
-async function askServer(socketDir: string | null, place: Place): Promise<Registration | 'absent' | 'busy'> {
+async function askServer(socketDir: string | null, place: Place): Promise<Registration | Busy | 'absent'> {
   if (socketDir === null || !(await isPrivateFolder(socketDir, place.account))) return 'absent'
   return register(socketDir, place.databaseDir, place.mark)
 }

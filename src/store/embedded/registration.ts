@@ -36,12 +36,15 @@ export function connectionTo(socketDir: string, name: 'billfold' | 'postgres'): 
   return { host: socketDir, port: 5432, user: name, database: name, ssl: false }
 }
 
-/** `absent`: no server of this folder listens there. `busy`: one does, but it is starting, recovering or stopping. */
+/** A server that refuses to be joined now; `isPassing`: because it is starting, recovering or stopping. */
+export type Busy = { readonly isPassing: boolean; readonly reason: string }
+
+/** `absent`: no server of this folder listens there. */
 export async function register(
   socketDir: string,
   databaseDir: string,
   mark: string,
-): Promise<Registration | 'absent' | 'busy'> {
+): Promise<Registration | Busy | 'absent'> {
   const client = openClient(socketDir, 'postgres')
   const ended = new Promise<void>((resolve) => client.once('end', resolve))
   try {
@@ -60,8 +63,12 @@ export async function register(
     await client.end().catch(() => undefined)
     if (['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')) return 'absent'
     // An error without a code of PostgreSQL's is the driver's: the connection broke, or was never made.
-    if (sqlState(error) === undefined || isUnavailable(error)) return 'busy'
-    throw error
+    const code = sqlState(error)
+    if (code !== undefined && !isUnavailable(error)) throw error
+    return {
+      isPassing: code?.startsWith('57') ?? false,
+      reason: error instanceof Error ? error.message : String(error),
+    }
   }
   // This connection alone must not keep a finished program running.
   client.unref()
