@@ -21,7 +21,10 @@ beforeAll(async () => {
       bodies.push(`${request.method} ${request.headers.host} ${body}`)
       if (request.url === '/close') response.setHeader('connection', 'close')
       if (request.url === '/endless') response.write('x'.repeat(2_000))
-      else response.end('thanks')
+      else if (request.url === '/cut') {
+        response.writeHead(200, { 'content-length': '100' })
+        response.write('half', () => request.socket.destroy())
+      } else response.end('thanks')
     })
   })
   server.on('connection', (socket) => {
@@ -91,4 +94,13 @@ test('an answer without an end is cut, and its connection is not used again', as
   expect(await post('/endless')).toMatchObject({ isWhole: false })
   await post('/')
   expect(opened).toBe(2)
+})
+
+test('an answer that is cut off in its middle is a fault, not an answer', async () => {
+  const fault: unknown = await post('/cut').then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(fault).toMatchObject({ code: 'ECONNRESET' })
+  expect(await post('/')).toMatchObject({ status: 200 })
 })
