@@ -105,6 +105,8 @@ export function misfitsIn(): string[] {
   const range = document.createRange()
   const rectsOf = () => [...range.getClientRects()].filter(({ width }) => width > 0.5)
 
+  const linesOf = (rects: DOMRect[]) => new Set(rects.map(({ top }) => Math.round(top / 4))).size
+
   function checkEdges(node: Text): void {
     const element = node.parentElement!
     const block = dom.blockOf(element)
@@ -144,10 +146,15 @@ export function misfitsIn(): string[] {
       range.setStart(node, index)
       range.setEnd(node, index + word.length)
       const rects = rectsOf()
-      const lines = new Set(rects.map(({ top }) => Math.round(top / 4)))
       const width = rects.reduce((sum, rect) => sum + rect.width, 0)
-      if (lines.size > 1 && width <= line) found.add(`${dom.describe(node.parentElement!, word)} is broken inside`)
+      if (linesOf(rects) > 1 && width <= line) found.add(`${dom.describe(node.parentElement!, word)} is broken inside`)
     }
+  }
+
+  /** An amount in two lines reads as another amount. */
+  function checkAmount(node: Text): void {
+    const isBroken = node.parentElement!.closest('.money') !== null && linesOf(rectsOf()) > 1
+    if (isBroken) found.add(`the amount ${dom.describe(node.parentElement!, node.data)} is in several lines`)
   }
 
   function checkOverlaps(): void {
@@ -165,13 +172,14 @@ export function misfitsIn(): string[] {
       }
   }
 
-  function checkSwatches(): void {
-    for (const swatch of document.querySelectorAll('.swatch')) {
-      const box = swatch.getBoundingClientRect()
+  function checkMarks(): void {
+    for (const mark of document.querySelectorAll('.swatch, .preset .icon')) {
+      if (!mark.checkVisibility({ visibilityProperty: true })) continue
+      const box = mark.getBoundingClientRect()
       for (const { rect, node } of shown) {
         const across = Math.min(rect.right, box.right) - Math.max(rect.left, box.left)
         const down = Math.min(rect.bottom, box.bottom) - Math.max(rect.top, box.top)
-        if (across > 0 && down > 0) found.add(`a swatch covers “${node.data.trim()}”`)
+        if (across > 0 && down > 0) found.add(`a mark covers “${node.data.trim()}”`)
       }
     }
   }
@@ -182,9 +190,10 @@ export function misfitsIn(): string[] {
     if (!dom.isReadable(node)) continue
     range.selectNodeContents(node)
     checkEdges(node)
+    checkAmount(node)
     checkWords(node)
   }
   checkOverlaps()
-  checkSwatches()
+  checkMarks()
   return [...found]
 }

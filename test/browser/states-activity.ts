@@ -148,8 +148,9 @@ export const activityStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await openMany(page)
         answerInstead('/api/widget/activity/sums', () => new Promise(() => undefined))
-        await frame.fill('[name=search]', 'marmalade')
-        await frame.waitForSelector('text=Nothing found')
+        await frame.fill('[name=search]', 'welcome')
+        await until(frame, () => document.querySelectorAll('.browse .entry').length === 1)
+        await untilSeen(frame, '.sums-sides[aria-busy=true]')
         return frame
       },
     },
@@ -164,6 +165,17 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'detail-of-payment': { show: (page) => openDetail(page, 'Three tickets'), returns: ofEntry },
+    'detail-of-the-largest-amount': {
+      returns: { back: ['.hero-balance'] },
+      show: async (page) => {
+        const rich = await rig.newTenant()
+        await stage.move(rich, 999_999_999_999_999n)
+        const frame = await openWallet(page, rich)
+        await frame.click('.entry-open')
+        await untilSeen(frame, '.detail .facts')
+        return frame
+      },
+    },
     'detail-of-dispute': { show: (page) => openDetail(page, 'Card payment disputed'), returns: ofEntry },
     'detail-right-to-left': { show: (page) => openDetail(page, 'Three tickets', { lang: 'ar' }), returns: ofEntry },
   }

@@ -156,8 +156,8 @@ export function TopBar({ children }: { children?: ComponentChildren }) {
     <header class="top">
       <AppMark name={appName} logo={logo} />
       <div class="top-name">
-        <span title={appName}>
-          <bdi>{appName}</bdi>
+        <span title={appName} dir="auto">
+          {appName}
         </span>
         <span class="muted" title={`${words.wallet} · ${service.name}`}>
           {words.wallet}

@@ -80,11 +80,11 @@ function Detail({ transaction, onBack }: DetailProps) {
       <div class="card stack">
         <div class="detail-head">
           <EntryMark transaction={transaction} />
-          <p class={isIn ? 'money amount in' : 'money amount'}>
-            {formatMoney(isIn ? amount : -amount, currency, lang, true)}
+          <p class={isIn ? 'amount in' : 'amount'}>
+            <Fitted text={formatMoney(isIn ? amount : -amount, currency, lang, true)} />
           </p>
-          <h2 class="entry-title" title={title}>
-            <bdi>{title}</bdi>
+          <h2 class="entry-title" title={title} dir="auto">
+            {title}
           </h2>
         </div>
         <dl class="facts">

@@ -14,7 +14,13 @@ type FoundSumsProps = {
   query: Readonly<Record<string, string>>
   parsed: ParsedSearch
   /** The list of the same search. */
-  list: { readonly load: SumsLoad; readonly left: number; readonly stop: () => void; readonly more: () => void }
+  list: {
+    readonly load: SumsLoad
+    readonly transactions: readonly unknown[]
+    readonly left: number
+    readonly stop: () => void
+    readonly more: () => void
+  }
 }
 
 export function FoundSums({ token, version, query, parsed, list }: FoundSumsProps) {
@@ -36,8 +42,9 @@ export function FoundSums({ token, version, query, parsed, list }: FoundSumsProp
         say('foundSums', { count, out: totalOf(sums, 'outMinor'), in: totalOf(sums, 'inMinor') })}
     </p>
   )
-  // The list says that nothing was found.
-  if (load === 'there' && found === 0 && left === 0) return status
+  // The list says that nothing was found; it may know that before the sums do.
+  const isNothingListed = list.load === 'there' && list.transactions.length === 0
+  if (isNothingListed || (load === 'there' && found === 0 && left === 0)) return status
   return (
     <SumsCard title={say('found', { count })} sums={sums}>
       {status}

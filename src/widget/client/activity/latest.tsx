@@ -100,12 +100,13 @@ function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen
   const { amount, currency, createdAt, app, sequence, isPrivate } = transaction
   const isIn = transaction.type === 'CREDIT'
   const title = titleOf(transaction, say)
+  const money = formatMoney(isIn ? amount : -amount, currency, lang, true)
   const line = (
     <>
       <EntryMark transaction={transaction} />
       <span class="entry-text">
-        <span class="entry-title" title={title}>
-          <bdi>{breakable(title)}</bdi>
+        <span class="entry-title" title={title} dir="auto">
+          {breakable(title)}
         </span>
         <span class="entry-when">
           <span class="visually-hidden">{say(isIn ? 'moneyIn' : 'moneyOut')} </span>
@@ -113,8 +114,9 @@ function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen
           <time dateTime={createdAt}>{shortTime(new Date(createdAt), lang)}</time>
         </span>
       </span>
-      <span class={isIn ? 'money amount in' : 'money amount'}>
-        {formatMoney(isIn ? amount : -amount, currency, lang, true)}
+      {/* By its length the stylesheet makes a long amount smaller, so that it is never broken. */}
+      <span class={isIn ? 'money amount in' : 'money amount'} style={{ '--digits': money.length }}>
+        {money}
       </span>
     </>
   )

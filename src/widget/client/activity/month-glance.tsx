@@ -44,7 +44,7 @@ export function MonthGlance({ token, version, now, firstAt }: MonthGlanceProps) 
       sums={sums}
       emptyText={say('monthEmpty')}
       head={
-        <>
+        <span class="sums-steps">
           <button
             type="button"
             class="round"
@@ -63,7 +63,7 @@ export function MonthGlance({ token, version, now, firstAt }: MonthGlanceProps) 
           >
             <Icon name="back" />
           </button>
-        </>
+        </span>
       }
     >
       <Progress load={load} sums={sums} left={sums?.left ?? 0} onStop={stop} onMore={more} />
