@@ -90,6 +90,9 @@ export function misfitsIn(): string[] {
         (getComputedStyle(element).clipPath === 'inset(50%)' || dom.isClipped(element.parentElement))
       )
     },
+    linesOf(rects: DOMRect[]): number {
+      return new Set(rects.map(({ top }) => Math.round(top / 4))).size
+    },
     blockOf(element: Element): Element {
       const isInline = ['inline', 'contents'].includes(getComputedStyle(element).display)
       return isInline ? dom.blockOf(element.parentElement!) : element
@@ -104,8 +107,6 @@ export function misfitsIn(): string[] {
   const shown: { rect: DOMRect; node: Text; cell: Element | null }[] = []
   const range = document.createRange()
   const rectsOf = () => [...range.getClientRects()].filter(({ width }) => width > 0.5)
-
-  const linesOf = (rects: DOMRect[]) => new Set(rects.map(({ top }) => Math.round(top / 4))).size
 
   function checkEdges(node: Text): void {
     const element = node.parentElement!
@@ -147,14 +148,49 @@ export function misfitsIn(): string[] {
       range.setEnd(node, index + word.length)
       const rects = rectsOf()
       const width = rects.reduce((sum, rect) => sum + rect.width, 0)
-      if (linesOf(rects) > 1 && width <= line) found.add(`${dom.describe(node.parentElement!, word)} is broken inside`)
+      if (dom.linesOf(rects) > 1 && width <= line)
+        found.add(`${dom.describe(node.parentElement!, word)} is broken inside`)
     }
   }
 
   /** An amount in two lines reads as another amount. */
   function checkAmount(node: Text): void {
-    const isBroken = node.parentElement!.closest('.money') !== null && linesOf(rectsOf()) > 1
+    const isBroken = node.parentElement!.closest('.money') !== null && dom.linesOf(rectsOf()) > 1
     if (isBroken) found.add(`the amount ${dom.describe(node.parentElement!, node.data)} is in several lines`)
+  }
+
+  /** How far a range begins and ends inside a box. */
+  function insetsOf(box: DOMRect): { left: number; right: number } {
+    const rects = rectsOf()
+    const left = Math.min(...rects.map((rect) => rect.left)) - box.left
+    return { left, right: box.right - Math.max(...rects.map((rect) => rect.right)) }
+  }
+
+  const titles = '.entry-title, .top-name > span'
+
+  /** A title may end in dots, but its beginning is seen. */
+  function checkBeginning(node: Text): void {
+    const title = node.parentElement!.closest(titles)
+    if (!title) return
+    const { left, right } = insetsOf(title.getBoundingClientRect())
+    const isRightToLeft = getComputedStyle(node.parentElement!).direction === 'rtl'
+    if ((isRightToLeft ? right : left) < -1) found.add(`the beginning of “${node.data}” is cut off`)
+  }
+
+  /** The lines of a title begin where those of the page do, in whatever language it is. */
+  function checkSides(): void {
+    for (const title of document.querySelectorAll(titles)) {
+      const { direction, textAlign } = getComputedStyle(title.parentElement!)
+      if (textAlign.includes('center') || !title.checkVisibility()) continue
+      range.selectNodeContents(title)
+      const { left, right } = insetsOf(title.getBoundingClientRect())
+      if ((direction === 'rtl' ? right : left) > 2) found.add(`“${title.textContent}” is on the wrong side`)
+    }
+  }
+
+  function checkCodes(): void {
+    for (const input of document.querySelectorAll('.code-input'))
+      if (input.scrollWidth > input.clientWidth + 1) found.add('a code is longer than its field')
   }
 
   function checkOverlaps(): void {
@@ -191,8 +227,11 @@ export function misfitsIn(): string[] {
     range.selectNodeContents(node)
     checkEdges(node)
     checkAmount(node)
+    checkBeginning(node)
     checkWords(node)
   }
+  checkSides()
+  checkCodes()
   checkOverlaps()
   checkMarks()
   return [...found]

@@ -133,10 +133,12 @@ function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen
   )
 }
 
-/** Lets a reference or address that is longer than any word break. */
+/** Lets a reference or address that is longer than any word break, if possible after a sign. */
 function breakable(text: string): ComponentChildren {
   const parts = text.split(/([!-~]{33,})/)
-  return parts.map((part, at) => (at % 2 === 0 ? part : part.match(/.{1,10}/g)!.map((piece) => [piece, <wbr />])))
+  return parts.map((part, at) =>
+    at % 2 === 0 ? part : part.match(/\w{0,9}\W+|.{1,10}/g)!.map((piece) => [piece, <wbr />]),
+  )
 }
 
 export function EntryMark({ transaction }: { transaction: WidgetTransaction }) {
