@@ -71,6 +71,14 @@ test.each([
     const wallet = await client.wallet(user.serviceUserId)
     expect(wallet.body).toMatchObject({ balance: 25, transactions: [{ referenceType: 'TOPUP', amount: 25 }] })
     expect(wallet.body['transactions']).toHaveLength(1)
+    // A movement without its mark would be posted again with every attempt.
+    const marks = `select m.posted_at is not null as "isPosted" from topup_movements m join topups t on t.id = m.topup_id
+      where t.user_id = $1`
+    const { pool } = opened.service.db
+    await eventually(
+      async () => (await pool.query<{ isPosted: boolean }>(marks, [user.userId])).rows,
+      [{ isPosted: true }],
+    )
     await page.close()
     await expectBalancedBooks(opened.service)
   },
