@@ -177,7 +177,7 @@ export function misfitsIn(): string[] {
     if ((isRightToLeft ? right : left) < -1) found.add(`the beginning of “${node.data}” is cut off`)
   }
 
-  /** The lines of a title begin where those of the page do, in whatever language it is. */
+  /** The lines of a title in any language begin where those of the page do. */
   function checkSides(): void {
     for (const title of document.querySelectorAll(titles)) {
       const { direction, textAlign } = getComputedStyle(title.parentElement!)
