@@ -14,12 +14,12 @@ export async function recordQueries(work: () => Promise<void>): Promise<Recorded
     const [first, values] = sent as [string | { text?: string; values?: unknown[] }, unknown]
     const text = typeof first === 'string' ? first : first.text
     const given = typeof first === 'string' ? values : (first.values ?? values)
-    if (text && /^\s*(with|select|insert|update|delete)\b/i.test(text))
-      recorded.set(text.includes('set_config(') ? `${numberOf(this)} ${text}` : text, {
-        client: this,
-        text,
-        values: Array.isArray(given) ? given : [],
-      })
+    if (text && /^\s*(with|select|insert|update|delete)\b/i.test(text)) {
+      const key = text.includes('set_config(') ? `${numberOf(this)} ${text}` : text
+      // The last time counts, in place and connection: the settings of that connection come before it.
+      recorded.delete(key)
+      recorded.set(key, { client: this, text, values: Array.isArray(given) ? given : [] })
+    }
     return query.apply(this, sent)
   } as typeof Client.prototype.query
   try {

@@ -7,8 +7,8 @@ import { holdNewConnections } from './listener.ts'
 
 /** For requests in flight. */
 const requestsMs = 10_000
-/** A new connection gets this long to send its first request. */
-const firstRequestMs = 150
+/** A new connection gets this long to send its first request: a far client needs a round trip after it is accepted. */
+const firstRequestMs = 500
 
 type Draining = {
   readonly service: Service

@@ -28,7 +28,7 @@ const files = [
   'handle-errors.mjs',
   'verify.mjs',
 ]
-/** These snippets run in orders.test.ts, servers.test.ts, sdk/served.test.ts and test/events. */
+/** These snippets run in orders.test.ts, servers.test.ts, sdk/served.test.ts, test/events and src/cli. */
 const elsewhere = [
   'events.sql',
   'events.mjs',
@@ -36,6 +36,8 @@ const elsewhere = [
   'events.php',
   'events.go',
   'read-events',
+  'events-commands',
+  'listen',
   'an-event',
   'db-postgres.mjs',
   'orders.sql',
