@@ -1,7 +1,16 @@
 /** `@billfold/sdk/server`: the client for your backend. */
 import type {
+  CaptureRequest,
+  CaptureResponse,
+  ChangedHoldResponse,
   CheckBalanceRequest,
   CheckBalanceResponse,
+  Hold,
+  HoldRequest,
+  HoldResponse,
+  HoldsRequest,
+  HoldsResponse,
+  MismatchField,
   PostingRequest,
   PostingResponse,
   VerifyLinkRequest,
@@ -33,6 +42,9 @@ export type OfUser<T> = Omit<T, 'serviceUserId'> & { serviceUserId: string | nul
 /** `replayed` is true if the reference was used before: this is its first outcome, and no money moved. */
 export type PostingResult = Omit<PostingResponse, 'replayed'> & { replayed: boolean }
 
+export type HoldResult = Omit<HoldResponse, 'replayed'> & { replayed: boolean }
+export type CaptureResult = Omit<CaptureResponse, 'replayed'> & { replayed: boolean }
+
 export type BulkOperation = OfUser<PostingRequest> & { direction: 'debit' | 'credit' }
 
 /** The result of an operation, or the error that it would have thrown alone. */
@@ -44,6 +56,12 @@ const walletRoute: Route = { method: 'GET', path: '/api/server/wallet' }
 const checkBalanceRoute: Route = { method: 'GET', path: '/api/server/wallet/check-balance' }
 const debitRoute: Route = { method: 'POST', path: '/api/server/wallet/debit', hasReference: true }
 const creditRoute: Route = { method: 'POST', path: '/api/server/wallet/credit', hasReference: true }
+const holdRoute: Route = { method: 'POST', path: '/api/server/wallet/hold', hasReference: true }
+const captureRoute: Route = { method: 'POST', path: '/api/server/wallet/hold/capture', hasReference: true }
+const voidHoldRoute: Route = { method: 'POST', path: '/api/server/wallet/hold/void' }
+const extendHoldRoute: Route = { method: 'POST', path: '/api/server/wallet/hold/extend' }
+const getHoldRoute: Route = { method: 'GET', path: '/api/server/wallet/hold' }
+const holdsRoute: Route = { method: 'GET', path: '/api/server/wallet/holds' }
 const sessionRoute: Route = { method: 'POST', path: '/api/widget/session' }
 const verifyLinkRoute: Route = { method: 'POST', path: '/api/server/link/verify' }
 
@@ -73,6 +91,38 @@ export class Billfold {
   /** Adds money to the wallet. A refund needs its own reference, not that of the debit. */
   async credit(request: OfUser<PostingRequest>, options?: CallOptions): Promise<PostingResult> {
     return postingOf(await call(this.#settings, creditRoute, linked(request), isPosting, options))
+  }
+
+  /** Reserves money of the wallet until it is captured, voided or expires. Repeating a reference never reserves twice. */
+  async hold(request: OfUser<HoldRequest>, options?: CallOptions): Promise<HoldResult> {
+    return postingOf(await call(this.#settings, holdRoute, linked(request), isHoldPosting, options))
+  }
+
+  /** Takes money that a hold reserved: all that remains, or `amount`. What remains after it is released, unless `final` is false. */
+  async capture(request: CaptureRequest, options?: CallOptions): Promise<CaptureResult> {
+    return postingOf(await call(this.#settings, captureRoute, request, isCapture, options))
+  }
+
+  /** Releases what remains of a hold. */
+  async voidHold(request: { holdId: string }, options?: CallOptions): Promise<ChangedHoldResponse> {
+    return await call(this.#settings, voidHoldRoute, request, isChangedHold, options)
+  }
+
+  /** Lets a hold expire that many seconds from now: never earlier than before, and at most 30 days after it was made. */
+  async extendHold(
+    request: { holdId: string; expiresIn: number },
+    options?: CallOptions,
+  ): Promise<ChangedHoldResponse> {
+    return await call(this.#settings, extendHoldRoute, request, isChangedHold, options)
+  }
+
+  async getHold(request: { holdId: string }, options?: CallOptions): Promise<Hold> {
+    return (await call(this.#settings, getHoldRoute, request, hasHold, options)).hold
+  }
+
+  /** Lists the holds of your app on a wallet, newest first. */
+  async holds(request: OfUser<HoldsRequest>, options?: CallOptions): Promise<HoldsResponse> {
+    return await call(this.#settings, holdsRoute, linked(request), isHoldList, options)
   }
 
   /**
@@ -129,7 +179,7 @@ function noLinkCode(): BillfoldError {
   return new BillfoldError('INVALID_REQUEST', message, { fields: { linkCode: 'is missing' } })
 }
 
-function postingOf(answer: Json & PostingResponse): PostingResult {
+function postingOf<T extends Json & { replayed?: true; mismatch?: MismatchField[] }>(answer: T) {
   const mismatch = mismatchOf(answer.mismatch)
   return { ...answer, replayed: answer.replayed === true, ...(mismatch && { mismatch }) }
 }
@@ -144,6 +194,27 @@ function isCheckedBalance(answer: Json): answer is Json & CheckBalanceResponse {
 
 function isPosting(answer: Json): answer is Json & PostingResponse {
   return isNumber(answer.balance) && typeof answer.message === 'string'
+}
+
+function hasHold(answer: Json): answer is Json & { hold: Hold } {
+  const { hold } = answer
+  return typeof hold === 'object' && hold !== null && 'id' in hold && 'status' in hold
+}
+
+function isHoldPosting(answer: Json): answer is Json & HoldResponse {
+  return isPosting(answer) && hasHold(answer)
+}
+
+function isCapture(answer: Json): answer is Json & CaptureResponse {
+  return isPosting(answer) && hasHold(answer)
+}
+
+function isChangedHold(answer: Json): answer is Json & ChangedHoldResponse {
+  return isNumber(answer.balance) && hasHold(answer)
+}
+
+function isHoldList(answer: Json): answer is Json & HoldsResponse {
+  return Array.isArray(answer.holds)
 }
 
 function isSession(answer: Json): answer is Json & WidgetSessionResponse {

@@ -11,6 +11,7 @@ import type { Route } from './api/route.ts'
 import { sandboxPages } from './api/sandbox.ts'
 import { bulkRoute } from './api/server-bulk.ts'
 import { serverEventsRoute } from './api/server-events.ts'
+import { holdRoutes } from './api/server-holds.ts'
 import { serverRoutes } from './api/server.ts'
 import { widgetRoutes } from './api/widget.ts'
 import { topupRoutes } from './api/widget-topup.ts'
@@ -43,6 +44,7 @@ export function buildApp(service: Service): App {
   const web: WebApp = new Hono()
   const routes: Route[] = [
     ...serverRoutes(service),
+    ...holdRoutes(service),
     bulkRoute(service),
     serverEventsRoute(service),
     ...widgetRoutes(forWidget(service)),

@@ -23,7 +23,12 @@ export type Ask = {
   readonly isPoison: boolean
 }
 
-export type Start = { readonly balanceMinor: bigint; readonly frozenFor: Wallet['frozenFor'] }
+/** `heldMinor` is held for an app when the test begins. */
+export type Start = {
+  readonly balanceMinor: bigint
+  readonly heldMinor?: bigint
+  readonly frozenFor: Wallet['frozenFor']
+}
 
 const small = fc.integer({ min: 1, max: 12 }).map(BigInt)
 const credits = fc.oneof({ weight: 8, arbitrary: small }, { weight: 1, arbitrary: fc.constant(maxBalanceMinor) })
@@ -35,6 +40,16 @@ export const starts: fc.Arbitrary<Start> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({ balanceMinor: fc.bigInt(0n, 20n), frozenFor: fc.constant(null) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({
+        freeMinor: fc.bigInt(0n, 15n),
+        heldMinor: fc.bigInt(1n, 12n),
+        frozenFor: fc.constantFrom(null, null, 'operator'),
+      })
+      .map(({ freeMinor, heldMinor, frozenFor }) => ({ balanceMinor: freeMinor + heldMinor, heldMinor, frozenFor })),
   },
   {
     weight: 2,
@@ -166,6 +181,7 @@ function stepOf(wallet: Wallet, { ask, answer, sequence }: Posted): Step | undef
   const isSame =
     outcome.refusal === step.refusal &&
     outcome.balanceMinor === step.wallet.balanceMinor &&
+    outcome.heldMinor === step.wallet.heldMinor &&
     outcome.amountMinor === ask.amountMinor &&
     sequence === (step.refusal ? undefined : step.wallet.sequence)
   return isSame ? step : undefined
@@ -183,9 +199,11 @@ function checkReplay(model: Model, ask: Ask, answer: Answer): void {
     ...(first.ask.wallet === ask.wallet && ask.way !== 'missing' ? [] : ['user']),
     ...(first.ask.amountMinor < 0n === ask.amountMinor < 0n ? [] : ['direction']),
   ]
-  expect([answer.outcome.refusal, answer.outcome.balanceMinor, answer.outcome.amountMinor]).toEqual([
+  const { refusal, balanceMinor, heldMinor, amountMinor } = answer.outcome
+  expect([refusal, balanceMinor, heldMinor, amountMinor]).toEqual([
     step.refusal as never,
     step.wallet.balanceMinor,
+    step.wallet.heldMinor,
     first.ask.amountMinor,
   ])
   expect(answer.replay).toMatchObject({ amountMinor: ask.amountMinor, mismatch })
@@ -211,6 +229,8 @@ function checkRows(model: Model, rows: Rows): void {
       wallet: ask.wallet,
       amountMinor: ask.amountMinor,
       balanceMinor: step.wallet.balanceMinor,
+      heldMinor: step.wallet.heldMinor,
+      isHold: false,
       sequence: step.refusal ? null : step.wallet.sequence,
       refusal: step.refusal as never,
     })),

@@ -16,9 +16,18 @@ const invariants = {
       lag(created_at, 1, '-infinity') over w as earlier, created_at
     from transfers window w as (partition by wallet_id order by sequence)) t
     where balance_after <> before + amount or sequence <> n or created_at < earlier`,
-  'no active wallet is below zero': `select id from wallets where balance < 0 and frozen_for is null`,
+  'no active wallet has less than zero available': `select id from wallets where balance - held < 0 and frozen_for is null`,
+  'what a wallet holds is what remains of its holds': `select * from (select id, held from wallets where held <> 0) w full join
+    (select wallet_id as id, sum(amount - captured - released) as held from holds where closed_at is null group by 1) h using (id)
+    where w.held is distinct from h.held`,
+  'every hold has its outcome and every outcome of a hold its hold': `select * from holds h full join
+    (select * from outcomes where is_hold) o on o.reference_key = h.id and o.wallet_id = h.wallet_id where h.amount is distinct from -o.amount`,
+  'what was captured is what the entries took': `select h.id from holds h left join hold_steps s on s.wallet_id = h.wallet_id and s.hold_id = h.id
+    left join transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
+    group by h.wallet_id, h.id having h.captured + h.extra <> coalesce(-sum(t.amount), 0) or h.steps <> count(s.number)
+      or h.captured + h.extra <> coalesce(sum(s.amount) filter (where s.kind = 'capture'), 0)`,
   'every transfer has its outcome and every outcome its transfer': `select * from transfers t full join
-    (select * from outcomes where refusal is null) o using (reference_key)
+    (select * from outcomes where refusal is null and is_hold is null) o using (reference_key)
     where t.wallet_id is distinct from o.wallet_id or t.amount is distinct from o.amount
       or t.sequence is distinct from o.sequence or t.balance_after is distinct from o.balance`,
   'no refusal moved money': `select 1 from transfers where reference_key in (select reference_key from outcomes where refusal is not null)`,

@@ -1,5 +1,5 @@
 /** Every error code of the service, and the body of an error. */
-import type { MismatchField, Scope } from './wire.ts'
+import type { Hold, MismatchField, Scope } from './wire.ts'
 
 export const ERROR_CODES = [
   'INVALID_CLIENT',
@@ -12,6 +12,13 @@ export const ERROR_CODES = [
   'BALANCE_LIMIT',
   'WALLET_INACTIVE',
   'REFERENCE_CONFLICT',
+  'HOLD_NOT_FOUND',
+  'HOLD_CLOSED',
+  'HOLD_EXPIRED',
+  'HOLD_EXCEEDED',
+  'HOLD_UNCOVERED',
+  'HOLD_LIMIT',
+  'HOLDS_OFF',
   'EVENTS_OFF',
   'EVENTS_GONE',
   'ORIGIN_NOT_ALLOWED',
@@ -48,10 +55,18 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_AMOUNT: 'The amount is the only wrong field; `error` and `fields` name the one cause.',
   USER_NOT_FOUND: 'The user does not exist in the service and has to authenticate in the widget.',
   ACCOUNT_NOT_LINKED: 'The user of the client app has not linked a wallet; the client side decides this.',
-  INSUFFICIENT_BALANCE: 'The balance does not cover the debit; a new attempt uses a new referenceId.',
+  INSUFFICIENT_BALANCE: 'What is available does not cover the debit or hold; a new attempt uses a new referenceId.',
   BALANCE_LIMIT: 'The credit would raise the balance above the highest one the service keeps.',
   WALLET_INACTIVE: 'The wallet is frozen: it takes credits, but no debits and no new top-ups.',
   REFERENCE_CONFLICT: 'The reference was already used for a different operation, and the app has strictReferences on.',
+  HOLD_NOT_FOUND: 'There is no such hold of this app.',
+  HOLD_CLOSED: 'The hold was captured or voided before; `hold` says which.',
+  HOLD_EXPIRED:
+    'The hold has expired: its money is available to the user again, and a new attempt needs a new hold or debit.',
+  HOLD_EXCEEDED: 'The capture asks for more than remains of the hold, without `allowExtra`.',
+  HOLD_UNCOVERED: 'A charge-back took the money that was held: the balance does not cover the capture.',
+  HOLD_LIMIT: 'The app has 100 open holds on this wallet.',
+  HOLDS_OFF: 'The service does not offer holds, because its database is distributed over a cluster.',
   EVENTS_OFF: 'Events are off for the app: an operator switches them on.',
   EVENTS_GONE: 'The events after this number are no longer kept; `oldest` is the lowest number that is.',
   ORIGIN_NOT_ALLOWED: 'The origin is not listed in the app as one that may embed the widget.',
@@ -68,7 +83,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_CODE: 'The mailed code is wrong, used or expired.',
   WEAK_PASSWORD: 'The password is too short, too long, or too common.',
   ACCOUNT_NOT_DELETABLE:
-    'The account cannot be deleted while it holds money or debt, is frozen, or a top-up or dispute is open; `reason` says which.',
+    'The account cannot be deleted while it holds money or debt, is frozen, or a hold, a top-up or a dispute is open; `reason` says which.',
   RATE_LIMITED: 'Too many requests; Retry-After says when to try again.',
   PAYLOAD_TOO_LARGE: 'The body of the request is too large.',
   REQUEST_TIMEOUT: 'The body of the request did not arrive within ten seconds; nothing was done.',
@@ -109,10 +124,15 @@ export type ErrorBody = {
   fields?: Record<string, string>
   /** INSUFFICIENT_SCOPE: the scope that the call needs. */
   requiredScope?: Scope
-  /** INSUFFICIENT_BALANCE: the balance, the amount of the debit, and the missing amount. */
+  /** INSUFFICIENT_BALANCE: the balance, what of it is available and held, the amount of the debit or hold, and the missing amount. */
   balance?: number
+  available?: number
+  held?: number
   requiredAmount?: number
   shortfall?: number
+  /** HOLD_CLOSED, HOLD_EXPIRED, HOLD_EXCEEDED, HOLD_UNCOVERED: the hold as it is, and what remains of it. */
+  hold?: Hold
+  remaining?: number
   /** EVENTS_GONE: the lowest number that is kept. */
   oldest?: number
   /** CARD_DECLINED: the processor's reason. */
@@ -121,7 +141,7 @@ export type ErrorBody = {
    * ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when all sign-ins together are too many.
    * INVALID_SESSION: why the session ended, if the token was a session.
    */
-  reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute' | 'busy' | SessionEndReason
+  reason?: 'balance' | 'debt' | 'frozen' | 'hold' | 'topup' | 'dispute' | 'busy' | SessionEndReason
   /** A recorded refusal, replayed because its reference was used again. */
   replayed?: true
   mismatch?: MismatchField[]

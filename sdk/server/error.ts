@@ -1,6 +1,6 @@
 /** The one error that calls throw. It holds no query, no request and no error of the runtime, because these contain the secret. */
 import type { AnyErrorCode, ErrorBody } from '../contract/errors.ts'
-import type { MismatchField } from '../contract/wire.ts'
+import type { Hold, MismatchField } from '../contract/wire.ts'
 import type { Redact } from './redact.ts'
 
 /** A failure of the connection or the answer, as opposed to a refusal of the service. */
@@ -27,8 +27,13 @@ export class BillfoldError extends Error {
   readonly requiresAuth: boolean
   readonly fields: Record<string, string> | undefined
   readonly balance: number | undefined
+  /** The balance without what is held. */
+  readonly available: number | undefined
+  readonly held: number | undefined
   readonly requiredAmount: number | undefined
   readonly shortfall: number | undefined
+  /** The hold as it is, where it refused the call. */
+  readonly hold: Hold | undefined
   readonly declineCode: string | undefined
   /** EVENTS_GONE: the lowest number that is kept. */
   readonly oldest: number | undefined
@@ -53,8 +58,11 @@ export class BillfoldError extends Error {
     this.requiresAuth = details.requiresAuth ?? false
     this.fields = details.fields
     this.balance = details.balance
+    this.available = details.available
+    this.held = details.held
     this.requiredAmount = details.requiredAmount
     this.shortfall = details.shortfall
+    this.hold = details.hold
     this.declineCode = details.declineCode
     this.oldest = details.oldest
     this.replayed = details.replayed ?? false
@@ -85,6 +93,12 @@ const refusalsOfReference = [
   'REFERENCE_CONFLICT',
   'USER_NOT_FOUND',
   'WALLET_INACTIVE',
+  'HOLD_NOT_FOUND',
+  'HOLD_CLOSED',
+  'HOLD_EXPIRED',
+  'HOLD_EXCEEDED',
+  'HOLD_UNCOVERED',
+  'HOLD_LIMIT',
 ]
 
 /**
@@ -120,8 +134,11 @@ export function errorOfAnswer(
       requiresAuth: body.requiresAuth === true ? true : undefined,
       fields: fieldsOf(body.fields, redact),
       balance: numberOf(body.balance),
+      available: numberOf(body.available),
+      held: numberOf(body.held),
       requiredAmount: numberOf(body.requiredAmount),
       shortfall: numberOf(body.shortfall),
+      hold: holdOf(body.hold),
       declineCode: textOf(body.declineCode, redact),
       oldest: numberOf(body.oldest),
       replayed: body.replayed === true ? (true as const) : undefined,
@@ -135,6 +152,11 @@ const mismatchFields: readonly MismatchField[] = ['amount', 'user', 'direction']
 export function mismatchOf(value: unknown): MismatchField[] | undefined {
   if (!Array.isArray(value)) return undefined
   return mismatchFields.filter((field) => value.includes(field))
+}
+
+/** A proxy may answer anything under this name. */
+function holdOf(value: unknown): Hold | undefined {
+  return typeof value === 'object' && value !== null && 'id' in value && 'status' in value ? (value as Hold) : undefined
 }
 
 function textOf(value: unknown, redact: Redact): string | undefined {

@@ -25,6 +25,7 @@ const kindTexts: Readonly<Record<FailedWork['kind'], string>> = {
   'find-first-payment': 'Find a first payment',
   'deliver-sandbox-webhook': 'Deliver sandbox webhooks',
   'deliver-event': 'Deliver an event to an endpoint',
+  'expire-holds': 'Close the expired holds of a wallet',
   job: 'Periodic job',
 }
 

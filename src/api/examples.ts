@@ -11,6 +11,8 @@ export function postingExample(direction: 'debit' | 'credit') {
     input: { serviceUserId, amount: 19.99, referenceType, referenceId: 'order-1001', description: 'Order 1001' },
     output: {
       balance: isDebit ? 80.01 : 100,
+      available: isDebit ? 80.01 : 100,
+      held: 0,
       message: `${isDebit ? 'Debited' : 'Credited'} 19.99 USD.`,
       transactionId: 'txn_5f0c7e3b9a4d4c1e8f2a6b7c8d9e0f1a',
     },
@@ -63,6 +65,8 @@ export const bulkExample = {
         error: 'The balance is not sufficient. A new attempt uses a new referenceId.',
         code: 'INSUFFICIENT_BALANCE',
         balance: 100,
+        available: 100,
+        held: 0,
         requiredAmount: 1_000_000,
         shortfall: 999_900,
       },
@@ -74,6 +78,8 @@ export const walletExample = {
   input: { serviceUserId, limit: 50 },
   output: {
     balance: 80.01,
+    available: 80.01,
+    held: 0,
     transactions: [
       {
         id: 'txn_5f0c7e3b9a4d4c1e8f2a6b7c8d9e0f1a',
@@ -92,6 +98,50 @@ export const walletExample = {
     currency: 'USD',
     nextBefore: null,
   },
+}
+
+const hold = {
+  id: 'hold_9c1f3e5d7b9a0c2e4f6a8b0c2d4e6f80',
+  status: 'OPEN',
+  amount: 30,
+  captured: 0,
+  remaining: 30,
+  currency: 'USD',
+  referenceType: 'ORDER_PAYMENT',
+  referenceId: 'order-1002',
+  description: 'Order 1002',
+  createdAt: exampleCreatedAt,
+  expiresAt: '2026-03-08T12:00:00.000Z',
+  closedAt: null,
+}
+const closed = { ...hold, remaining: 0, closedAt: '2026-03-02T09:00:00.000Z' }
+const { referenceType, referenceId, description } = hold
+const asHeld = { balance: 80.01, available: 50.01, held: 30 }
+const asFree = { balance: 80.01, available: 80.01, held: 0 }
+
+export const holdExample = {
+  place: {
+    input: { serviceUserId, amount: 30, referenceType, referenceId, description, expiresIn: 604_800 },
+    output: { ...asHeld, message: 'Held 30.00 USD.', hold },
+  },
+  capture: {
+    input: { holdId: hold.id, amount: 28.5 },
+    output: {
+      balance: 51.51,
+      available: 51.51,
+      held: 0,
+      message: 'Debited 28.50 USD.',
+      transactionId: 'txn_2b4d6f8091a3b5c7d9e1f30415263748',
+      hold: { ...closed, status: 'CAPTURED', captured: 28.5 },
+    },
+  },
+  void: { input: { holdId: hold.id }, output: { hold: { ...closed, status: 'VOIDED' }, ...asFree } },
+  extend: {
+    input: { holdId: hold.id, expiresIn: 1_209_600 },
+    output: { hold: { ...hold, expiresAt: '2026-03-15T12:00:00.000Z' }, ...asHeld },
+  },
+  read: { input: { holdId: hold.id }, output: { hold } },
+  list: { input: { serviceUserId, status: 'OPEN' }, output: { holds: [hold], nextBefore: null } },
 }
 
 /** The transactions of the wallet example with the fields that only the widget gets. */

@@ -29,6 +29,8 @@ export function serverRoutes(service: Service): Route[] {
 const walletAnswer = z
   .object({
     balance: shape.money,
+    available: shape.available,
+    held: shape.held,
     transactions: z.array(shape.transaction),
     isActive: z.boolean(),
     currency: shape.currencyCode,
@@ -40,7 +42,13 @@ const walletAnswer = z
   .meta({ id: 'Wallet' })
 
 const checkedBalance = z
-  .object({ balance: shape.money, requiredAmount: shape.money, hasSufficientBalance: z.boolean() })
+  .object({
+    balance: shape.money,
+    available: shape.available,
+    held: shape.held,
+    requiredAmount: shape.money,
+    hasSufficientBalance: z.boolean().describe('Whether `available` covers the amount'),
+  })
   .meta({ id: 'CheckedBalance' })
 
 export const postingAnswer = z
@@ -48,6 +56,8 @@ export const postingAnswer = z
     balance: shape.money.describe(
       'The balance after this debit or credit; a repeat returns the balance after the first use',
     ),
+    available: shape.available,
+    held: shape.held,
     message: z.string().describe('A message for people'),
     transactionId: shape.transactionId,
     replayed: z
@@ -89,7 +99,7 @@ function walletRoute(service: Service): Route {
       const found = await readWallet(service, app, input.serviceUserId, { limit, before })
       if (!found) return refuseUnknownUser('GET')
       return answer({
-        balance: majorNumber(found.wallet.balanceMinor, currency),
+        ...shape.walletFigures(found.wallet.balanceMinor, found.wallet.heldMinor, currency),
         transactions: found.transfers.map((transfer) => toTransaction(transfer, currency)),
         isActive: found.wallet.frozenFor === null,
         currency: currency.code,
@@ -111,14 +121,14 @@ function checkBalanceRoute(service: Service): Route {
     path: '/api/server/wallet/check-balance',
     tag: 'Server',
     proof: 'app',
-    summary: 'Check whether a balance would cover an amount',
-    description: 'Nothing is reserved; only a debit decides.',
+    summary: 'Check whether what is available would cover an amount',
+    description: 'Nothing is reserved; only a debit or a hold decides.',
     input: schema,
     output: checkedBalance,
     errors: [...callErrors, 'INVALID_AMOUNT', 'USER_NOT_FOUND', ...alwaysErrors],
     example: {
       input: { serviceUserId: 'su_0123456789abcdef0123456789abcdef', requiredAmount: '19.99' },
-      output: { balance: 80.01, requiredAmount: 19.99, hasSufficientBalance: true },
+      output: { balance: 80.01, available: 80.01, held: 0, requiredAmount: 19.99, hasSufficientBalance: true },
     },
     handle: async (call) => {
       const read = await readClientCall(service, call, { scope: 'wallet:read', schema, kind: 'reads' })
@@ -128,9 +138,9 @@ function checkBalanceRoute(service: Service): Route {
       if (!wallet) return refuseUnknownUser('GET')
       const requiredMinor = parseDecimal(input.requiredAmount, currency)!
       return answer({
-        balance: majorNumber(wallet.balanceMinor, currency),
+        ...shape.walletFigures(wallet.balanceMinor, wallet.heldMinor, currency),
         requiredAmount: majorNumber(requiredMinor, currency),
-        hasSufficientBalance: wallet.balanceMinor >= requiredMinor,
+        hasSufficientBalance: wallet.balanceMinor - wallet.heldMinor >= requiredMinor,
       })
     },
   }
@@ -197,7 +207,7 @@ export function answerTo(service: Service, app: App, result: PostingResult): Ans
 /** Depends on the recorded outcome alone, so the first use and every repeat get the same answer. */
 function toAnswer(service: Service, { outcome, replay }: Extract<PostingResult, { kind: 'outcome' }>): Answer {
   const { currency } = service.config
-  const { amountMinor, balanceMinor, refusal } = outcome
+  const { amountMinor, balanceMinor, heldMinor, refusal, isHold } = outcome
   const askedMinor = amountMinor < 0n ? -amountMinor : amountMinor
   const major = (minor: bigint) => majorNumber(minor, currency)
   const repeated = replay && {
@@ -205,14 +215,15 @@ function toAnswer(service: Service, { outcome, replay }: Extract<PostingResult, 
     ...(replay.mismatch.length > 0 ? { mismatch: replay.mismatch } : {}),
   }
   const headers = replay ? { 'idempotent-replayed': 'true' } : undefined
-  const balance = major(balanceMinor)
+  const figures = shape.walletFigures(balanceMinor, heldMinor, currency)
   if (refusal === 'INSUFFICIENT_BALANCE') {
-    const shortfall = major(askedMinor - balanceMinor)
-    return refuse(refusal, { balance, requiredAmount: major(askedMinor), shortfall, ...repeated }, headers)
+    const shortfall = major(askedMinor - (balanceMinor - heldMinor))
+    return refuse(refusal, { ...figures, requiredAmount: major(askedMinor), shortfall, ...repeated }, headers)
   }
-  if (refusal) return refuse(refusal, { balance, ...repeated }, headers)
-  const verb = amountMinor < 0n ? 'Debited' : 'Credited'
+  if (refusal) return refuse(refusal, { ...figures, ...repeated }, headers)
+  const verb = isHold ? 'Held' : amountMinor < 0n ? 'Debited' : 'Credited'
   const message = `${verb} ${formatMinor(askedMinor, currency)} ${currency.code}.`
-  const body = { balance, message, transactionId: transactionIdOf(outcome.referenceKey), ...repeated }
+  const made = isHold ? {} : { transactionId: transactionIdOf(outcome.referenceKey) }
+  const body = { ...figures, message, ...made, ...repeated }
   return headers ? { status: 200, body, headers } : { status: 200, body }
 }

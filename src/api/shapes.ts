@@ -23,6 +23,7 @@ export const credentialFields = {
 }
 
 export const serviceUserId = label(128).describe('Identifies the app’s user in the service, su_…')
+export const holdId = label(128).describe('Identifies a hold, hold_…')
 export const referenceType = label(maxReferenceTypeLength).describe('A free label, such as ORDER_PAYMENT')
 export const referenceId = label(maxReferenceIdLength).describe(
   'Together with referenceType the idempotency key: a repeat returns the first outcome and moves no money',
@@ -92,6 +93,13 @@ export const whole = (min: number, max: number) => {
 }
 
 export const money = z.number().describe('In major units')
+export const available = money.describe('The balance without what is held: what a debit or a new hold can take')
+export const held = money.describe('What open holds reserve, of all apps')
+
+export function walletFigures(balanceMinor: bigint, heldMinor: bigint, currency: Currency) {
+  const major = (minor: bigint) => majorNumber(minor, currency)
+  return { balance: major(balanceMinor), available: major(balanceMinor - heldMinor), held: major(heldMinor) }
+}
 
 export const currencyCode = z.string().meta({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' })
 export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, in UTC' })

@@ -56,6 +56,8 @@ const createdSession = z
 const widgetWallet = z
   .object({
     balance: shape.money,
+    available: shape.available,
+    held: shape.held,
     transactions: z.array(walletTransaction).max(10),
     waiting: z.array(waitingTopup).max(5).describe('Card top-ups that the bank is still processing'),
     openTopups: z
@@ -205,7 +207,7 @@ function newSessionRoute(service: Service): Route {
 
 function walletRoute(service: Service): Route {
   const { currency } = service.config
-  const { balance, isActive } = walletExample.output
+  const { balance, available, held, isActive } = walletExample.output
   return sessionRoute(service, sessionQuery, {
     method: 'GET',
     path: '/api/widget/wallet',
@@ -220,6 +222,8 @@ function walletRoute(service: Service): Route {
       input: { session: exampleIds.sessionToken },
       output: {
         balance,
+        available,
+        held,
         transactions: widgetTransactions,
         waiting: [],
         isActive,
@@ -237,7 +241,7 @@ function walletRoute(service: Service): Route {
       await recordDeviceUse(service, session)
       const { wallet, entries, waiting, open, failed, appName } = await readWidgetWallet(service, session)
       return answer({
-        balance: majorNumber(wallet.balanceMinor, currency),
+        ...shape.walletFigures(wallet.balanceMinor, wallet.heldMinor, currency),
         transactions: entries.map((entry) =>
           maySee(session, entry) ? toWidgetTransaction(entry, currency) : toPrivateTransaction(entry, currency),
         ),

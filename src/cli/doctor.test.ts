@@ -426,6 +426,7 @@ function goodFacts(): DatabaseFacts {
     'find-first-payment': idle,
     'deliver-sandbox-webhook': idle,
     'deliver-event': idle,
+    'expire-holds': idle,
   }
   return {
     server: {

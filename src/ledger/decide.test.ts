@@ -5,7 +5,10 @@ import { decide } from './decide.ts'
 test.each(decideCases)(
   'balance %p, frozen for %p, amount %p, reversal %p: %s',
   (balance, frozenFor, amount, isReversal, said) => {
-    const decision = decide({ balanceMinor: balance, sequence: 7, frozenFor }, { amountMinor: amount, isReversal })
+    const decision = decide(
+      { balanceMinor: balance, heldMinor: 0n, sequence: 7, frozenFor },
+      { amountMinor: amount, isReversal },
+    )
     if (decision.refusal) return expect(decision.refusal as string).toBe(said)
     const { wallet } = decision
     expect(`${wallet.balanceMinor} ${wallet.frozenFor ?? 'active'}`).toBe(said)
@@ -24,7 +27,7 @@ test.each([
   'a correction by an operator, balance %p, frozen for %p, amount %p: %s',
   (balanceMinor, frozenFor, amount, said) => {
     const operation = { amountMinor: amount, isReversal: false, isByOperator: true }
-    const decision = decide({ balanceMinor, sequence: 7, frozenFor }, operation)
+    const decision = decide({ balanceMinor, heldMinor: 0n, sequence: 7, frozenFor }, operation)
     if (decision.refusal) return expect(decision.refusal as string).toBe(said)
     expect(`${decision.wallet.balanceMinor} ${decision.wallet.frozenFor ?? 'active'}`).toBe(said)
   },

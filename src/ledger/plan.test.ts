@@ -14,7 +14,7 @@ const balances = fc.oneof(fc.bigInt(0n, 50n), fc.bigInt(maxBalanceMinor - 50n, m
 test('the guard of the fast statement holds exactly when the rules let every operation of an active wallet post', () => {
   fc.assert(
     fc.property(balances, operations, (balanceMinor, asked) => {
-      const wallet: Wallet = { balanceMinor, sequence: 7, frozenFor: null }
+      const wallet: Wallet = { balanceMinor, heldMinor: 0n, sequence: 7, frozenFor: null }
       const steps = decideInTurn(wallet, asked)
       expect(allPost(wallet, sumUp(asked))).toBe(steps.every(({ refusal }) => refusal === null))
     }),
@@ -25,7 +25,7 @@ test('the guard of the fast statement holds exactly when the rules let every ope
 test('operations that all post end at the balances their sum says, one sequence after the other', () => {
   fc.assert(
     fc.property(balances, operations, (balanceMinor, asked) => {
-      const wallet: Wallet = { balanceMinor, sequence: 7, frozenFor: null }
+      const wallet: Wallet = { balanceMinor, heldMinor: 0n, sequence: 7, frozenFor: null }
       const sum = sumUp(asked)
       fc.pre(allPost(wallet, sum))
       const steps = decideInTurn(wallet, asked)
@@ -38,7 +38,7 @@ test('operations that all post end at the balances their sum says, one sequence 
 
 test('a refused operation leaves the wallet as the one before it left it', () => {
   const steps = decideInTurn(
-    { balanceMinor: 10n, sequence: 3, frozenFor: null },
+    { balanceMinor: 10n, heldMinor: 0n, sequence: 3, frozenFor: null },
     [-4n, -7n, 5n].map((amountMinor) => ({ amountMinor, isReversal: false })),
   )
   expect(steps.map(({ wallet, refusal }) => [wallet.balanceMinor, wallet.sequence, refusal])).toEqual([
@@ -51,6 +51,9 @@ test('a refused operation leaves the wallet as the one before it left it', () =>
 test('a frozen wallet is never moved by its sum', () => {
   for (const frozenFor of ['operator', 'debt'] as const)
     expect(
-      allPost({ balanceMinor: 100n, sequence: 1, frozenFor }, sumUp([{ amountMinor: 1n, isReversal: false }])),
+      allPost(
+        { balanceMinor: 100n, heldMinor: 0n, sequence: 1, frozenFor },
+        sumUp([{ amountMinor: 1n, isReversal: false }]),
+      ),
     ).toBe(false)
 })

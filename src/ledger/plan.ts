@@ -28,10 +28,11 @@ export function sumUp(operations: readonly Operation[]): Sum {
 
 /**
  * True when `decide` would let every operation post, in order. The fast statement has this guard as a condition in SQL; the
- * tests compare the two. Not valid for reversals: they make and repay debts, which a sum does not show.
+ * tests compare the two. Not valid for reversals, which make and repay debts that a sum does not show, nor for operations on holds.
  */
-export function allPost({ balanceMinor, frozenFor }: Wallet, { lowestMinor, highestMinor }: Sum): boolean {
-  return frozenFor === null && balanceMinor + lowestMinor >= 0n && balanceMinor + highestMinor <= maxBalanceMinor
+export function allPost({ balanceMinor, heldMinor, frozenFor }: Wallet, { lowestMinor, highestMinor }: Sum): boolean {
+  const availableMinor = balanceMinor - heldMinor
+  return frozenFor === null && availableMinor + lowestMinor >= 0n && balanceMinor + highestMinor <= maxBalanceMinor
 }
 
 /** The wallet's state after one operation. A refusal leaves it unchanged. */

@@ -63,7 +63,7 @@ type DisputeState = (typeof disputeStates)[number]
 const processorResults = ['answered', 'away'] as const
 type ProcessorResult = (typeof processorResults)[number]
 const topupStates = ['created', 'processing', 'succeeded', 'failed', 'cancelled'] as const
-const lanes = ['fast', 'careful'] as const
+const lanes = ['fast', 'careful', 'holds'] as const
 const faultStatuses = ['500', '502', '503', '504']
 const refusedStatuses = ['401', '403', '429']
 const workResults = ['done', 'again', 'failed', 'given-up'] as const
@@ -227,7 +227,7 @@ export function openMetrics(): Metrics {
 
 function openByLane(registry: Registry, options: Parameters<typeof openHistogram>[1]): Record<Lane, Series> {
   const open = openHistogram(registry, options)
-  return { fast: open({ lane: 'fast' }), careful: open({ lane: 'careful' }) }
+  return { fast: open({ lane: 'fast' }), careful: open({ lane: 'careful' }), holds: open({ lane: 'holds' }) }
 }
 
 /** Creates every series at 0: Prometheus sees no increase in a series that first appears with 1. */

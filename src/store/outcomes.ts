@@ -10,9 +10,12 @@ export type Outcome = {
   readonly walletId: string
   /** The requested amount: positive for a credit, negative for a debit. */
   readonly amountMinor: bigint
-  /** After the transfer, or at the time of the refusal. */
+  /** After the transfer or the hold, or at the time of the refusal. */
   readonly balanceMinor: bigint
+  readonly heldMinor: bigint
   readonly refusal: OutcomeRefusal | null
+  /** It reserved the amount and moved no money. */
+  readonly isHold: boolean
 }
 
 /**
@@ -68,14 +71,24 @@ export function transactionIdOf(referenceKey: string): string {
   return `txn_${referenceKey}`
 }
 
+/** As a transaction's id, of the reference of the hold. */
+export function holdIdOf(referenceKey: string): string {
+  return `hold_${referenceKey}`
+}
+
+/** Undefined when the text is not a hold's id. */
+export function parseHoldId(text: string): string | undefined {
+  return /^hold_([0-9a-f]{32})$/.exec(text)?.[1]
+}
+
 /** Undefined when the text is not a transaction's id. */
 export function parseTransactionId(text: string): string | undefined {
   return /^txn_([0-9a-f]{32})$/.exec(text)?.[1]
 }
 
-type Row = [string, string, bigint, bigint, OutcomeRefusal | null]
+type Row = [string, string, bigint, bigint, OutcomeRefusal | null, bigint, boolean]
 
-const findSql = `select reference_key, wallet_id, amount, balance, refusal
+const findSql = `select reference_key, wallet_id, amount, balance, refusal, coalesce(held, 0), is_hold is not null
   from outcomes where reference_key = any($1::uuid[])`
 
 export async function findOutcomes(db: Queryable, referenceKeys: string): Promise<Map<string, Outcome>> {
@@ -86,9 +99,9 @@ export async function findOutcomes(db: Queryable, referenceKeys: string): Promis
     rowMode: 'array',
   })
   return new Map(
-    rows.map(([uuid, walletId, amountMinor, balanceMinor, refusal]) => {
+    rows.map(([uuid, walletId, amountMinor, balanceMinor, refusal, heldMinor, isHold]) => {
       const referenceKey = referenceKeyOfUuid(uuid)
-      return [referenceKey, { referenceKey, walletId, amountMinor, balanceMinor, refusal }]
+      return [referenceKey, { referenceKey, walletId, amountMinor, balanceMinor, heldMinor, refusal, isHold }]
     }),
   )
 }

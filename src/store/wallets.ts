@@ -2,6 +2,7 @@
 import { lockWalletOnCluster } from './cluster/batch.ts'
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
+import { heldSql } from './holds.ts'
 import { referenceKeyTextSql } from './outcomes.ts'
 import { maybe } from './connection/rows.ts'
 
@@ -11,6 +12,8 @@ export type FrozenFor = 'operator' | 'debt' | 'closed' | null
 export type WalletRow = {
   readonly id: string
   readonly balanceMinor: bigint
+  /** What open holds promise to apps; of a locked wallet also what expired and is not given back yet. */
+  readonly heldMinor: bigint
   readonly sequence: number
   readonly frozenFor: FrozenFor
   readonly frozenReason: string | null
@@ -29,18 +32,24 @@ export type Transfer = {
   readonly description: string | null
 }
 
-const walletColumns = `id, balance as "balanceMinor", sequence::float8 as sequence, frozen_for as "frozenFor",
-  frozen_reason as "frozenReason"`
+const walletColumns = (held: string) => `w.id, w.balance as "balanceMinor", ${held} as "heldMinor",
+  w.sequence::float8 as sequence, w.frozen_for as "frozenFor", w.frozen_reason as "frozenReason"`
+
+const walletSql = (held: string) => `select ${walletColumns(held)} from wallets w where w.id = $1`
 
 export async function findWallet(db: Queryable, id: string): Promise<WalletRow | undefined> {
-  const { rows } = await db.query<WalletRow>(`select ${walletColumns} from wallets where id = $1`, [id])
+  const { rows } = await db.query<WalletRow>({
+    text: walletSql(heldSql('w')),
+    onCluster: walletSql('w.held'),
+    values: [id],
+  })
   return maybe(rows)
 }
 
 /** The next transaction that locks the wallet sees everything this one wrote, on a cluster too. */
 export async function lockWallet(tx: Transaction, id: string): Promise<WalletRow | undefined> {
   await lockWalletOnCluster(tx, id)
-  const { rows } = await tx.query<WalletRow>(`select ${walletColumns} from wallets where id = $1 for update`, [id])
+  const { rows } = await tx.query<WalletRow>(`${walletSql('w.held')} for update`, [id])
   return maybe(rows)
 }
 
@@ -90,10 +99,11 @@ export type LinkedWallet = {
   readonly clientId: string
   readonly walletId: string
   readonly balanceMinor: bigint
+  readonly heldMinor: bigint
   readonly isActive: boolean
 }
 
-const linkedSql = `select l.id, l.client_id, w.id, w.balance, w.frozen_for is null
+const linkedSql = (held: string) => `select l.id, l.client_id, w.id, w.balance, ${held}, w.frozen_for is null
   from links l join wallets w on w.id = l.user_id where l.id = any($1::text[]) and l.disconnected_at is null`
 
 /** The wallets of many serviceUserIds, in one read. */
@@ -101,16 +111,17 @@ export async function findLinkedWallets(
   db: Queryable,
   serviceUserIds: readonly string[],
 ): Promise<Map<string, LinkedWallet>> {
-  const { rows } = await db.query<[string, string, string, bigint, boolean]>({
+  const { rows } = await db.query<[string, string, string, bigint, bigint, boolean]>({
     name: 'find-linked-wallets',
-    text: linkedSql,
+    text: linkedSql(heldSql('w')),
+    onCluster: linkedSql('w.held'),
     values: [textArray(serviceUserIds, (id) => id)],
     rowMode: 'array',
   })
   return new Map(
-    rows.map(([link, clientId, walletId, balanceMinor, isActive]) => [
+    rows.map(([link, clientId, walletId, balanceMinor, heldMinor, isActive]) => [
       link,
-      { clientId, walletId, balanceMinor, isActive },
+      { clientId, walletId, balanceMinor, heldMinor, isActive },
     ]),
   )
 }
@@ -140,6 +151,19 @@ type WithTransfer = Omit<WalletRow, 'sequence'> & {
   readonly below: number | null
 } & (Transfer | { readonly sequence: null })
 
+const pageSql = (
+  held: string,
+) => `select w.id, w.balance as "balanceMinor", ${held} as "heldMinor", w.sequence::float8 as "lastSequence", w.frozen_for as "frozenFor",
+    w.frozen_reason as "frozenReason", page.below::float8 as below, ${transferColumns}
+  from wallets w left join lateral (
+    select n.sequence + 1 as below from transfers n
+    where n.wallet_id = w.id and n.sequence < coalesce($2::bigint, 9223372036854775807)
+    order by n.sequence desc limit 1) page on true left join lateral (
+    select * from transfers t where t.wallet_id = w.id and t.sequence < page.below and t.sequence >= page.below - ${pageSpan}
+      and ($3::text is null or t.counter_account = $3 or t.counter_account not like 'app:%')
+    order by t.sequence desc limit $4) t on true
+  where w.id = $1 order by t.sequence desc`
+
 /**
  * A wallet and its newest transfers, newest first, in one snapshot. The page scans a bounded number of entries:
  * `scannedFrom` is where the next page continues, undefined when all were scanned.
@@ -151,24 +175,16 @@ export async function findWalletWithTransfers(
 ): Promise<{ wallet: WalletRow; transfers: Transfer[]; scannedFrom: number | undefined } | undefined> {
   const { rows } = await db.query<WithTransfer>({
     name: 'find-wallet-with-transfers',
-    text: `select w.id, w.balance as "balanceMinor", w.sequence::float8 as "lastSequence", w.frozen_for as "frozenFor",
-        w.frozen_reason as "frozenReason", page.below::float8 as below, ${transferColumns}
-      from wallets w left join lateral (
-        select n.sequence + 1 as below from transfers n
-        where n.wallet_id = w.id and n.sequence < coalesce($2::bigint, 9223372036854775807)
-        order by n.sequence desc limit 1) page on true left join lateral (
-        select * from transfers t where t.wallet_id = w.id and t.sequence < page.below and t.sequence >= page.below - ${pageSpan}
-          and ($3::text is null or t.counter_account = $3 or t.counter_account not like 'app:%')
-        order by t.sequence desc limit $4) t on true
-      where w.id = $1 order by t.sequence desc`,
+    text: pageSql(heldSql('w')),
+    onCluster: pageSql('w.held'),
     values: [walletId, filter.before ?? null, filter.visibleTo ?? null, filter.limit],
   })
   const first = maybe(rows)
   if (!first) return undefined
-  const { id, balanceMinor, lastSequence, frozenFor, frozenReason, below } = first
+  const { id, balanceMinor, heldMinor, lastSequence, frozenFor, frozenReason, below } = first
   const transfers = rows.filter((row) => row.sequence !== null)
   const scannedFrom = (below ?? 0) - pageSpan
-  const wallet = { id, balanceMinor, sequence: lastSequence, frozenFor, frozenReason }
+  const wallet = { id, balanceMinor, heldMinor, sequence: lastSequence, frozenFor, frozenReason }
   return { wallet, transfers, scannedFrom: scannedFrom > 1 ? scannedFrom : undefined }
 }
 

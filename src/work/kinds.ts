@@ -1,5 +1,6 @@
 import type { Service } from '../actions/service.ts'
 import { deliverEvent } from './deliver-event.ts'
+import { expireHolds } from './expire-holds.ts'
 import { deliverSandboxWebhook } from './deliver-sandbox-webhook.ts'
 import { findFirstPayment } from './find-first-payment.ts'
 import type { Kind } from './kind.ts'
@@ -22,6 +23,7 @@ const kinds: readonly Kind[] = [
   findFirstPayment,
   deliverSandboxWebhook,
   deliverEvent,
+  expireHolds,
 ]
 
 /** Without a sandbox only leftover webhook work is removed, so a slow poll is enough. */

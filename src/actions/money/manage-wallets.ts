@@ -25,7 +25,7 @@ export async function freezeWallet(
   })
 }
 
-/** A wallet below zero stays frozen for its debt: only a credit or a top-up ends that. */
+/** A wallet with less than zero available stays frozen for its debt: only a credit, a top-up or the end of holds ends that. */
 export async function unfreezeWallet(
   service: WithDb,
   actor: Actor,
@@ -38,7 +38,7 @@ export async function unfreezeWallet(
     if (wallet.frozenFor === 'closed') return 'closed'
     if (wallet.frozenFor === null) return 'already'
     if (wallet.frozenFor === 'debt') return 'in-debt'
-    const isInDebt = wallet.balanceMinor < 0n
+    const isInDebt = wallet.balanceMinor < wallet.heldMinor
     await updateFreeze(tx, walletId, isInDebt ? 'debt' : null, null)
     if (!isInDebt) await journalUserFact(tx, 'wallet.unfrozen', walletId)
     await recordAudit(tx, actor, 'wallet.unfrozen', `wallet:${walletId}`, { reason, isInDebt })

@@ -101,20 +101,21 @@ async function postAndRecord(service: Service, asked: Posting, arrivedAt?: numbe
   }
 }
 
-function recordResult(service: Service, asked: Posting, result: PostingResult): void {
-  service.metrics.posted(appOf(asked), directionOf(asked), result)
+export function recordResult(service: Service, asked: Posting, result: PostingResult): void {
+  // A new hold moves no money, and is no debit.
+  if (asked.hold?.kind !== 'reserve') service.metrics.posted(appOf(asked), directionOf(asked), result)
   if (result.kind === 'outcome' && !result.replay) {
     service.live.poke(result.outcome.walletId)
     if (asked.hasEvents) service.eventWaits.written()
     const namespace = 'clientId' in asked.by ? asked.counterAccount : serviceNamespace
-    service.referenceTypes.record(namespace, asked.referenceType)
+    if (!result.outcome.isHold) service.referenceTypes.record(namespace, asked.referenceType)
   }
   if (result.kind !== 'outcome' || !result.replay?.walletId) return
   const { walletId, amountMinor } = result.replay
   service.repeats.record({ referenceKey: result.outcome.referenceKey, walletId, amountMinor })
 }
 
-function countFailed(service: Service, asked: Posting, error: unknown): void {
+export function countFailed(service: Service, asked: Posting, error: unknown): void {
   service.metrics.unposted(appOf(asked), directionOf(asked), isRetryable(error) ? 'UNAVAILABLE' : 'INTERNAL')
 }
 
@@ -124,5 +125,6 @@ function appOf({ by }: Posting): string | undefined {
 }
 
 function directionOf({ amountMinor }: Posting): 'debit' | 'credit' {
-  return amountMinor < 0n ? 'debit' : 'credit'
+  // A capture of all that remains names no amount.
+  return amountMinor > 0n ? 'credit' : 'debit'
 }

@@ -20,7 +20,7 @@ import { addFarewell, sendSoon, type Farewell } from '../mails/notify.ts'
 import { provePassword } from './prove-password.ts'
 
 /** Reasons why an account cannot be deleted yet. */
-export const keptReasons = ['balance', 'debt', 'frozen', 'topup', 'dispute'] as const
+export const keptReasons = ['hold', 'balance', 'debt', 'frozen', 'topup', 'dispute'] as const
 
 export type KeptReason = (typeof keptReasons)[number]
 
@@ -85,7 +85,9 @@ export function announceDeletion(service: Service, userId: string): void {
   sendSoon(service)
 }
 
-function reasonOf({ balanceMinor, frozenFor }: WalletRow): KeptReason | undefined {
+function reasonOf({ balanceMinor, heldMinor, frozenFor }: WalletRow): KeptReason | undefined {
+  // Before the balance: what is held cannot be paid out.
+  if (heldMinor > 0n) return 'hold'
   if (balanceMinor > 0n) return 'balance'
   if (balanceMinor < 0n) return 'debt'
   return frozenFor === null ? undefined : 'frozen'

@@ -104,6 +104,8 @@ export const words: Words['account'] = {
     'Eine Erstattung, die eine App später sendet, erreicht Sie nicht mehr. Das lässt sich nicht rückgängig machen.',
   deletePermanently: 'Mein Konto endgültig löschen',
   keptTitle: 'Ihr Konto lässt sich noch nicht löschen',
+  keptHold:
+    'Eine App hat Geld in Ihrer Wallet reserviert. Versuchen Sie es erneut, wenn es abgebucht oder freigegeben ist.',
   keptBalance: 'Es ist noch Geld in Ihrer Wallet. Geben Sie es zuerst aus, oder bitten Sie den Support um Auszahlung.',
   keptDebt: 'Ihr Kontostand ist im Minus. Gleichen Sie ihn zuerst aus.',
   keptFrozen: 'Ihre Wallet ist gesperrt.',

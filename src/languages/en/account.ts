@@ -100,6 +100,7 @@ export const words = {
   deleteLater: 'A refund that an app sends later cannot reach you. This cannot be undone.',
   deletePermanently: 'Delete my account permanently',
   keptTitle: 'Your account cannot be deleted yet',
+  keptHold: 'An app has reserved money in your wallet. Try again when it has been charged or released.',
   keptBalance: 'There is money in your wallet. Spend it first, or ask support to pay it out.',
   keptDebt: 'Your balance is below zero. Repay it first.',
   keptFrozen: 'Your wallet is on hold.',

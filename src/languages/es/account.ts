@@ -102,6 +102,7 @@ export const words: Words['account'] = {
   deleteLater: 'Un reembolso que una app envíe más tarde no podrá llegarte. Esto no se puede deshacer.',
   deletePermanently: 'Eliminar mi cuenta definitivamente',
   keptTitle: 'Tu cuenta aún no se puede eliminar',
+  keptHold: 'Una app ha reservado dinero de tu monedero. Vuelve a intentarlo cuando se haya cobrado o liberado.',
   keptBalance: 'Hay dinero en tu monedero. Gástalo primero o pide al soporte que te lo pague.',
   keptDebt: 'Tu saldo está por debajo de cero. Devuelve primero lo que falta.',
   keptFrozen: 'Tu monedero está bloqueado.',

@@ -105,6 +105,8 @@ export const words: Words['account'] = {
   deleteLater: 'Un remboursement qu’une application envoie plus tard ne pourra pas vous parvenir. C’est irréversible.',
   deletePermanently: 'Supprimer mon compte définitivement',
   keptTitle: 'Votre compte ne peut pas encore être supprimé',
+  keptHold:
+    'Une application a réservé de l’argent dans votre portefeuille. Réessayez quand il aura été prélevé ou libéré.',
   keptBalance:
     'Il y a de l’argent dans votre portefeuille. Dépensez-le d’abord, ou demandez à l’assistance de vous le verser.',
   keptDebt: 'Votre solde est négatif. Remboursez-le d’abord.',

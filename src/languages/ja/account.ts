@@ -101,6 +101,7 @@ export const words: Words['account'] = {
   deleteLater: '後からアプリが返金しても受け取れません。この操作は取り消せません。',
   deletePermanently: 'アカウントを完全に削除',
   keptTitle: 'まだアカウントを削除できません',
+  keptHold: 'アプリがウォレットの残高の一部を確保しています。支払いまたは解放の後にもう一度お試しください。',
   keptBalance: 'ウォレットに残高があります。先に使い切るか、サポートに払い出しを依頼してください。',
   keptDebt: '残高がマイナスです。先に返済してください。',
   keptFrozen: 'ウォレットは停止中です。',

@@ -102,6 +102,7 @@ export const words: Words['account'] = {
   deleteLater: 'Um reembolso que um app enviar depois não poderá chegar a você. Isso não pode ser desfeito.',
   deletePermanently: 'Excluir minha conta permanentemente',
   keptTitle: 'Sua conta ainda não pode ser excluída',
+  keptHold: 'Um app reservou dinheiro da sua carteira. Tente de novo quando ele for cobrado ou liberado.',
   keptBalance: 'Há dinheiro na sua carteira. Gaste-o primeiro ou peça ao suporte para pagá-lo a você.',
   keptDebt: 'Seu saldo está abaixo de zero. Quite-o primeiro.',
   keptFrozen: 'Sua carteira está bloqueada.',

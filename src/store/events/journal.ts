@@ -54,8 +54,8 @@ export function fastJournalValues(postings: readonly Asked[]): readonly string[]
   const clients: string[] = []
   const open = new Map<string, { part: number; left: number }>()
   const entries = postings.map(({ by, hasEvents }) => {
-    const linkId = hasEvents && 'clientId' in by ? linkUuidOf(by.serviceUserId) : undefined
-    if (linkId === undefined || !('clientId' in by)) return { linkId: null, part: null }
+    const linkId = hasEvents && 'serviceUserId' in by ? linkUuidOf(by.serviceUserId) : undefined
+    if (linkId === undefined || !('serviceUserId' in by)) return { linkId: null, part: null }
     let row = open.get(by.clientId)
     if (!row || row.left === 0)
       open.set(by.clientId, (row = { part: clients.push(by.clientId), left: maxEntriesPerRow }))

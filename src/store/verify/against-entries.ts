@@ -16,6 +16,7 @@ type WalletCheck =
 type Row = {
   id: string
   balance: bigint
+  held: bigint
   sequence: bigint
   entries: bigint
   total: bigint
@@ -32,8 +33,8 @@ select * from (
     case when balance <> total then 'wallet-balance' end,
     case when sequence <> entries then 'wallet-sequence' end,
     case when balance <> last_balance then 'wallet-last-entry' end,
-    case when balance < 0 and frozen_for is null then 'wallet-overdrawn-active' end,
-    case when balance >= 0 and frozen_for = 'debt' then 'wallet-frozen-without-debt' end
+    case when balance < held and frozen_for is null then 'wallet-overdrawn-active' end,
+    case when balance >= held and frozen_for = 'debt' then 'wallet-frozen-without-debt' end
   ], null) as faults
   from (${checked}) c
 ) w where faults <> '{}' order by id limit ${maxFaultsPerStatement}`
@@ -43,7 +44,7 @@ const sumsOfEntries = `count(t.sequence) as entries, coalesce(sum(t.amount), 0) 
 
 const rangeSql = faultyWalletsSql(`
   select coalesce(w.id, p.id, e.wallet_id) as id, w.id is not null as has_wallet, p.id is not null as has_user,
-    w.balance, w.sequence, w.frozen_for, coalesce(e.entries, 0) as entries, coalesce(e.total, 0) as total, e.last_balance
+    w.balance, w.held, w.sequence, w.frozen_for, coalesce(e.entries, 0) as entries, coalesce(e.total, 0) as total, e.last_balance
   from (select * from wallets where ${inRange('id')}) w
   full join (select id from users where ${inRange('id')}) p on p.id = w.id
   full join (
@@ -53,7 +54,7 @@ const rangeSql = faultyWalletsSql(`
 /** A stretch that ends before the wallet's last entry cannot check its balance. */
 const stretchSql = {
   text: faultyWalletsSql(`
-  select w.id, true as has_wallet, true as has_user, w.balance, w.sequence, w.frozen_for, s.sequence + e.entries as entries,
+  select w.id, true as has_wallet, true as has_user, w.balance, w.held, w.sequence, w.frozen_for, s.sequence + e.entries as entries,
     s.balance + e.total as total, coalesce(e.last_balance, case when s.sequence > 0 then s.balance end) as last_balance
   from ${stretchesSql} 
   cross join lateral (select * from wallets where id = s.wallet_id offset 0) w
@@ -64,13 +65,13 @@ const stretchSql = {
   where s.until >= w.sequence`),
   // A wallet and its entries are on one server, which shows both in one snapshot.
   onCluster: faultyWalletsSql(`
-  select w.id, true as has_wallet, true as has_user, w.balance, w.sequence, w.frozen_for,
+  select w.id, true as has_wallet, true as has_user, w.balance, w.held, w.sequence, w.frozen_for,
     s.sequence + count(t.sequence) as entries, s.balance + coalesce(sum(t.amount), 0) as total,
     coalesce((max(array[t.sequence, t.balance_after]))[2], case when s.sequence > 0 then s.balance end) as last_balance
   from ${stretchesSql} join wallets w on w.id = s.wallet_id
   left join transfers t on t.wallet_id = w.id and t.sequence > s.sequence and t.sequence <= s.until
   where w.id = any($1::uuid[]) and s.until >= w.sequence
-  group by w.id, w.balance, w.sequence, w.frozen_for, s.sequence, s.balance`),
+  group by w.id, w.balance, w.held, w.sequence, w.frozen_for, s.sequence, s.balance`),
 }
 
 export async function verifyWallets(
@@ -95,6 +96,11 @@ function toFaults(row: Row, words: FormatMoney): Fault[] {
   return row.faults.map((check) => walletFault(check, row.id, problems[check](row, words)))
 }
 
+/** Nothing for a wallet without holds. */
+function holding({ held }: Row, words: FormatMoney): string {
+  return held === 0n ? '' : `, of which ${words(held)} is held`
+}
+
 const problems: Record<WalletCheck, (row: Row, words: FormatMoney) => string> = {
   'wallet-missing': (row) =>
     `there is no such wallet, though ${row.entries > 0n ? `${row.entries} entries name it` : 'there is a user of this id'}`,
@@ -104,8 +110,10 @@ const problems: Record<WalletCheck, (row: Row, words: FormatMoney) => string> = 
   'wallet-sequence': (row) => `its sequence is ${row.sequence}, but it has ${row.entries} entries`,
   'wallet-last-entry': (row, words) =>
     `its balance is ${words(row.balance)}, but its last entry says ${words(row.last_balance!)}`,
-  'wallet-overdrawn-active': (row, words) => `its balance is ${words(row.balance)}, and it is not frozen`,
-  'wallet-frozen-without-debt': (row, words) => `it is frozen for debt, but its balance is ${words(row.balance)}`,
+  'wallet-overdrawn-active': (row, words) =>
+    `its balance is ${words(row.balance)}${holding(row, words)}, and it is not frozen`,
+  'wallet-frozen-without-debt': (row, words) =>
+    `it is frozen for debt, but its balance is ${words(row.balance)}${holding(row, words)}`,
 }
 
 /** Foreign keys enforce these; a role that can drop the keys can also break them. */

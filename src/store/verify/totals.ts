@@ -22,17 +22,19 @@ export async function verifyTotals(all: Connections, { isEntriesClean }: { isEnt
   })
   faults.push(...verifySum(counts))
   if (!isEntriesClean || counts.posted !== counts.transfers) faults.push(...(await verifyOrphans(all[0])))
+  if (counts.held !== counts.holds) faults.push(...(await verifyHoldOutcomes(all[0])))
   return { transfers: Number(counts.transfers), refusals: Number(counts.refusals), faults }
 }
 
-type Counts = { transfers: bigint; posted: bigint; refusals: bigint; balances: bigint; positions: bigint }
-const noCounts: Counts = { transfers: 0n, posted: 0n, refusals: 0n, balances: 0n, positions: 0n }
+type Counts = Record<'transfers' | 'posted' | 'refusals' | 'held' | 'holds' | 'balances' | 'positions', bigint>
+const noCounts: Counts = { transfers: 0n, posted: 0n, refusals: 0n, held: 0n, holds: 0n, balances: 0n, positions: 0n }
 
 async function countAll(db: Queryable): Promise<Counts> {
   const { rows } = await db.query<Counts>(`
-    select transfers, posted, refusals, balances, positions from
+    select transfers, posted, refusals, held, holds, balances, positions from
       (select count(*) as transfers from transfers) t,
-      (select count(*) filter (where refusal is null) as posted, count(refusal) as refusals from outcomes) o,
+      (select count(sequence) as posted, count(refusal) as refusals, count(is_hold) as held from outcomes) o,
+      (select count(*) as holds from holds) h,
       (select coalesce(sum(balance), 0) as balances from wallets) w,
       (select coalesce(sum(debited::numeric - credited), 0) as positions from positions) p`)
   return one(rows)
@@ -89,7 +91,7 @@ const refusalsSql = (sources: string, refusals: string, wallets: string) => `${s
 select o.reference_key, o.wallet_id, o.amount, o.balance, o.refusal, w.id is null as lacks_wallet
 from ${refusals} o left join ${wallets} w on w.id = o.wallet_id
 where o.refusal is not null and (w.id is null or not case o.refusal
-  when 'INSUFFICIENT_BALANCE' then o.amount < 0 and o.balance + o.amount < 0
+  when 'INSUFFICIENT_BALANCE' then o.amount < 0 and o.balance - coalesce(o.held, 0) + o.amount < 0
   else abs(o.balance + o.amount) > 999999999999999 end)
 order by 1 limit ${maxFaultsPerStatement}`
 
@@ -117,9 +119,22 @@ async function verifyRefusals(db: Queryable): Promise<Fault[]> {
   }))
 }
 
+const holdOutcomesSql = `
+with o as materialized (select reference_key, wallet_id from outcomes where is_hold)
+select o.reference_key, o.wallet_id from o left join holds h on h.wallet_id = o.wallet_id and h.id = o.reference_key
+where h.id is null order by 1 limit ${maxFaultsPerStatement}`
+
+async function verifyHoldOutcomes(db: Queryable): Promise<Fault[]> {
+  const { rows } = await db.query<Pick<OutcomeRow, 'reference_key' | 'wallet_id'>>(holdOutcomesSql)
+  return rows.map((row) => ({
+    ...bookFault('outcome-without-hold', `Outcome ${row.reference_key}: wallet ${row.wallet_id} has no such hold.`),
+    walletId: row.wallet_id,
+  }))
+}
+
 const orphansSql = (sources: string, outcomes: string, transfers: string) => `${sources}
 select o.reference_key, o.wallet_id, o.sequence, o.amount from ${outcomes} o
-where o.refusal is null and not exists (
+where o.refusal is null and o.is_hold is null and not exists (
   select 1 from ${transfers} t
   where t.wallet_id = o.wallet_id and t.sequence = o.sequence and t.reference_key = o.reference_key)
 order by 1 limit ${maxFaultsPerStatement}`
@@ -127,7 +142,7 @@ order by 1 limit ${maxFaultsPerStatement}`
 const orphans = {
   text: orphansSql('', 'outcomes', 'transfers'),
   onCluster: orphansSql(
-    `with posted as materialized (select * from outcomes where refusal is null), entry as materialized (
+    `with posted as materialized (select * from outcomes where sequence is not null), entry as materialized (
       select t.wallet_id, t.sequence, t.reference_key from transfers t)`,
     'posted',
     'entry',

@@ -5,6 +5,7 @@ import { verifyEntries, verifyEntryLinks, verifyStretchEntries, verifyStretchEnt
 import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { formatMinor, type Fault, type FormatMoney } from './fault.ts'
+import { verifyHolds } from './holds.ts'
 import { nextSlice, type Slice, type WalletRange } from './slice.ts'
 import type { Stretch } from './stretch.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
@@ -150,6 +151,7 @@ export async function verifySlice(db: Queryable, range: WalletRange, words = for
 export async function verifyExceptEntries(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
   return [
     ...(await verifyWallets(db, range, words)),
+    ...(await verifyHolds(db, range, words)),
     ...(await verifyEntryLinks(db, range)),
     ...(await verifyLinks(db, range)),
   ]

@@ -16,6 +16,7 @@ export const workKinds = [
   'find-first-payment',
   'deliver-sandbox-webhook',
   'deliver-event',
+  'expire-holds',
 ] as const
 export type WorkKind = (typeof workKinds)[number]
 

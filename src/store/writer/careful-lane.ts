@@ -1,6 +1,6 @@
 /**
  * The lane that locks and reads wallets before it writes: several postings of a wallet of which one is refused, reversals,
- * the service's own movements, and everything that failed in the fast lane. One connection, one transaction at a time. No
+ * the service's own movements, and everything that failed in the fast lane; a second lane of this kind has the holds. One connection, one transaction at a time. No
  * posting delays the others: a wallet locked by another transaction is skipped, and a batch that fails is halved until the
  * posting at fault is alone.
  */
@@ -29,6 +29,7 @@ export type LaneEvents = {
 }
 
 export type CarefulLane = LaneQueue & {
+  readonly name: Exclude<Lane, 'fast'>
   readonly connection: Connection
   readonly events: LaneEvents
   /**
@@ -48,8 +49,13 @@ const maxQuarantined = 10_000
 /** Attempts of a batch that loses races for references, before it is halved. */
 const maxCollisions = 3
 
-export function openCarefulLane(connection: Connection, events: LaneEvents): CarefulLane {
+export function openCarefulLane(
+  connection: Connection,
+  events: LaneEvents,
+  name: CarefulLane['name'] = 'careful',
+): CarefulLane {
   const lane: CarefulLane = {
+    name,
     connection,
     events,
     waiting: newFairQueue(),
@@ -121,7 +127,7 @@ async function runBatch(
   lane.underWay.set(batch, startedAt)
   const again = await postOrHalve(lane, postings.filter(isOpen), isPatient)
   lane.underWay.delete(batch)
-  lane.events.batch('careful', postings.length, performance.now() - startedAt, waitedMs)
+  lane.events.batch(lane.name, postings.length, performance.now() - startedAt, waitedMs)
   return again.filter(isOpen)
 }
 
@@ -140,7 +146,7 @@ async function postOrHalve(
     if (isCollision(error) && collisions < maxCollisions)
       return await postOrHalve(lane, batch, isPatient, collisions + 1)
     if (error instanceof InDoubt || isUnavailable(error)) {
-      lane.events.fault('careful', error)
+      lane.events.fault(lane.name, error)
       disconnect(lane)
       await sleep(50)
       return batch
@@ -156,7 +162,7 @@ async function postOrHalve(
     }
     for (const alone of batch) quarantine(lane, alone)
     if (isContention(error)) return batch
-    lane.events.fault('careful', error)
+    lane.events.fault(lane.name, error)
     for (const alone of batch) alone.fail(error)
     return []
   }

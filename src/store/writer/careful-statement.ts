@@ -1,22 +1,35 @@
 /** The careful batch: lock and read its wallets, decide one posting after the other, write. */
-import type { Wallet } from '../../ledger/decide.ts'
+import type { Operation, Wallet } from '../../ledger/decide.ts'
+import { viewHold, type HoldView } from '../../ledger/hold.ts'
 import { decideInTurn, type Step } from '../../ledger/plan.ts'
 import { beginBatch, roundTrip, walletClockSql } from '../cluster/batch.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import { commit, type Queryable } from '../connection/database.ts'
+import type { OpenClient } from '../connection/open-client.ts'
 import { journalEntries, journalUserFact } from '../events/journal.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
 import { confirmSql } from './connection.ts'
+import {
+  planHold,
+  readHolds,
+  releaseExpired,
+  writeHolds,
+  type HoldBook,
+  type HoldKey,
+  type HoldPlan,
+} from './hold-book.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import { resolveLinks, type ResolvedLink } from './resolve-links.ts'
-import { asReplay, type PendingPosting, type PostingResult } from './posting.ts'
+import { asReplay, type HoldResult, type PendingPosting, type PostingResult } from './posting.ts'
 import { maybe } from '../connection/rows.ts'
 
 export type CarefulAnswers = {
-  readonly answers: readonly (readonly [PendingPosting, PostingResult])[]
+  readonly answers: readonly (readonly [PendingPosting, HoldResult])[]
   /** Postings of wallets that another transaction has locked. */
   readonly held: readonly PendingPosting[]
 }
+
+type Writing = Queryable & Partial<Pick<OpenClient, 'isCluster'>>
 
 /**
  * One transaction. Wallet rows are locked one by one, in the order of their ids. With `isPatient` it waits for a row that
@@ -24,7 +37,7 @@ export type CarefulAnswers = {
  * postings as held. When this throws, nothing was written, unless the connection broke during the commit.
  */
 export async function postLocked(
-  client: Queryable,
+  client: Writing,
   batch: readonly PendingPosting[],
   { isPatient, writer }: { readonly isPatient: boolean; readonly writer: number },
 ): Promise<CarefulAnswers> {
@@ -32,11 +45,15 @@ export async function postLocked(
     const [, links] = await roundTrip([beginBatch(client), resolveLinks(client, batch)])
     const [wallets, outcomes] = await lock(client, batch, links, isPatient)
     const before = new Map(wallets)
-    const { answers, held, planned } = decideEach(batch, links, wallets, outcomes)
-    const toWrite = planned.filter(({ step }) => !isUnrecorded(step))
+    const book = await readBook(client, batch, links, wallets, outcomes)
+    if (book) releaseExpired(book, wallets)
+    const { answers, held, planned } = decideEach(batch, links, { wallets, outcomes, book })
+    const after = new Map([...wallets].filter(([id, wallet]) => wallet !== before.get(id)))
+    for (const { walletId, step } of planned) after.set(walletId, step.wallet)
     // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
-    const writing = toWrite.length > 0 ? write(client, toWrite, writer) : client.query(confirmSql)
-    await roundTrip([writing, ...journal(client, toWrite, before, writer), commit(client)])
+    const writing = after.size > 0 ? write(client, planned, after, writer) : client.query(confirmSql)
+    const holding = book && writeHolds(client, book)
+    await roundTrip([writing, holding, ...journal(client, planned, { before, after }, writer), commit(client)])
     return { answers, held }
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -44,7 +61,7 @@ export async function postLocked(
   }
 }
 
-const lockSql = `select balance, sequence, frozen_for from wallets where id = $1::uuid for update`
+const lockSql = `select balance, held, sequence, frozen_for from wallets where id = $1::uuid for update`
 
 /** Locks and reads the wallets, and reads the recorded outcomes. Outcomes are read after the locks, so both belong to one state. */
 async function lock(
@@ -59,66 +76,150 @@ async function lock(
     : { name: 'lock-free-wallet', text: `${lockSql} skip locked` }
   // One round trip: the connection is in pipeline mode, and the server runs the queries in order.
   const locks = ids.map((id) =>
-    client.query<[bigint, bigint, Wallet['frozenFor']]>({ ...locking, values: [id], rowMode: 'array' }),
+    client.query<[bigint, bigint, bigint, Wallet['frozenFor']]>({ ...locking, values: [id], rowMode: 'array' }),
   )
   const reading = findOutcomes(
     client,
-    plainArray(batch, (posting) => posting.referenceKey),
+    plainArray(batch.filter(hasOutcome), (posting) => posting.referenceKey),
   )
   const [outcomes, locked] = await Promise.all([reading, Promise.all(locks)])
   const wallets = new Map<string, Wallet>()
   locked.forEach(({ rows }, i) => {
     const row = maybe(rows)
-    if (row) wallets.set(ids[i]!, { balanceMinor: row[0], sequence: Number(row[1]), frozenFor: row[2] })
+    if (!row) return
+    const [balanceMinor, heldMinor, sequence, frozenFor] = row
+    wallets.set(ids[i]!, { balanceMinor, heldMinor, sequence: Number(sequence), frozenFor })
   })
   return [wallets, outcomes]
 }
 
+/** A void, an extension and an expiry have no reference. */
+function hasOutcome({ hold }: PendingPosting): boolean {
+  return hold === undefined || hold.kind === 'reserve' || hold.kind === 'capture'
+}
+
+/** Undefined, without a round trip, where no posting is about a hold and no wallet has one; and on a cluster, which has no holds. */
+async function readBook(
+  client: Writing,
+  batch: readonly PendingPosting[],
+  links: readonly (ResolvedLink | undefined)[],
+  wallets: ReadonlyMap<string, Wallet>,
+  outcomes: ReadonlyMap<string, Outcome>,
+): Promise<HoldBook | undefined> {
+  if (client.isCluster?.()) return undefined
+  const holding = [...wallets].flatMap(([id, { heldMinor }]) => (heldMinor > 0n ? [id] : []))
+  if (holding.length === 0 && !batch.some(({ hold }) => hold)) return undefined
+  const named = batch.flatMap(({ hold, referenceKey }, i): HoldKey[] => {
+    if (!hold || hold.kind === 'expire') return []
+    const walletId = hold.kind === 'reserve' ? outcomes.get(referenceKey)?.walletId : links[i]?.walletId
+    return walletId ? [{ walletId, id: hold.kind === 'reserve' ? referenceKey : hold.holdId }] : []
+  })
+  return await readHolds(client, holding, named)
+}
+
+type State = {
+  readonly wallets: Map<string, Wallet>
+  readonly outcomes: Map<string, Outcome>
+  readonly book: HoldBook | undefined
+}
+
 /**
  * Decides one posting after the other, in the order of the batch. A repeat gets the outcome of the first use, which may be in this
- * batch too: both are committed together. `wallets` and `outcomes` are brought up to date with each decision.
+ * batch too: both are committed together. The state is brought up to date with each decision.
  */
 function decideEach(
   batch: readonly PendingPosting[],
   links: readonly (ResolvedLink | undefined)[],
-  wallets: Map<string, Wallet>,
-  outcomes: Map<string, Outcome>,
+  { wallets, outcomes, book }: State,
 ) {
-  const answers: [PendingPosting, PostingResult][] = []
+  const answers: [PendingPosting, HoldResult][] = []
   const held: PendingPosting[] = []
   const planned: Planned[] = []
   for (const [i, posting] of batch.entries()) {
     const link = links[i]
-    const outcome = outcomes.get(posting.referenceKey)
+    const outcome = hasOutcome(posting) ? outcomes.get(posting.referenceKey) : undefined
     const wallet = link && wallets.get(link.walletId)
-    if (outcome) answers.push([posting, asReplay(outcome, posting, link?.walletId)])
+    if (outcome) answers.push([posting, replayOf(outcome, posting, link, book)])
     else if (!link?.isReachable) answers.push([posting, { kind: 'unknown-user' }])
     else if (!wallet) held.push(posting)
     else {
-      const [step] = decideInTurn(wallet, [posting]) as [Step]
-      const result = resultOf(link.walletId, posting, step)
-      answers.push([posting, result])
-      planned.push({ walletId: link.walletId, posting, step })
+      const plan = posting.hold ? planOf(book, link.walletId, posting, wallet) : { operation: posting }
+      if ('result' in plan) {
+        answers.push([posting, plan.result])
+        continue
+      }
+      const [step] = decideInTurn(wallet, [plan.operation]) as [Step]
       wallets.set(link.walletId, step.wallet)
-      if (result.kind === 'outcome') outcomes.set(posting.referenceKey, result.outcome)
+      const hold = 'apply' in plan && !step.refusal ? plan.apply(step.wallet) : undefined
+      const each: Planned = { walletId: link.walletId, posting, step, ...amountsOf(posting, plan.operation, step) }
+      const result = resultOf(each, hold ?? findView(book, posting))
+      answers.push([posting, result])
+      if (result.kind !== 'outcome') continue
+      planned.push(each)
+      outcomes.set(posting.referenceKey, result.outcome)
     }
   }
   return { answers, held, planned }
 }
 
-type Planned = { readonly walletId: string; readonly posting: PendingPosting; readonly step: Step }
+/** Without a book the database is distributed. */
+function planOf(book: HoldBook | undefined, walletId: string, posting: PendingPosting, wallet: Wallet): HoldPlan {
+  return book ? planHold(book, walletId, posting, wallet) : { result: { kind: 'hold-refused', refusal: 'HOLDS_OFF' } }
+}
 
-function resultOf(walletId: string, { referenceKey, amountMinor }: PendingPosting, step: Step): PostingResult {
+/** A posting that leaves an outcome. */
+type Planned = {
+  readonly walletId: string
+  readonly posting: PendingPosting
+  readonly step: Step
+  /** What was asked for: a new hold moves nothing, and a capture may ask for all that remains. */
+  readonly amountMinor: bigint
+  readonly movedMinor: bigint
+  /** What was held after it; of a refused capture without its own hold, whose money it could have used. */
+  readonly heldMinor: bigint
+}
+
+function amountsOf({ hold, amountMinor }: PendingPosting, operation: Operation, { refusal, wallet }: Step) {
+  const { amountMinor: movedMinor, heldMinor: changeMinor = 0n } = operation
+  return {
+    amountMinor: hold?.kind === 'reserve' ? amountMinor : movedMinor,
+    movedMinor,
+    heldMinor: refusal && changeMinor < 0n ? wallet.heldMinor + changeMinor : wallet.heldMinor,
+  }
+}
+
+/** The answer of the first use, with the hold as it is now. */
+function replayOf(
+  outcome: Outcome,
+  posting: PendingPosting,
+  link: ResolvedLink | undefined,
+  book: HoldBook | undefined,
+): PostingResult {
+  const replay = asReplay(outcome, posting, link?.walletId)
+  const hold = findView(book, posting)
+  return hold ? { ...replay, hold } : replay
+}
+
+/** The hold that a posting is about; undefined when there is none, as after a refused one. */
+function findView(book: HoldBook | undefined, { hold: request, referenceKey }: PendingPosting): HoldView | undefined {
+  if (!book || !request || request.kind === 'expire') return undefined
+  const hold = book.holds.get(request.kind === 'reserve' ? referenceKey : request.holdId)
+  return hold && viewHold(hold, book.at)
+}
+
+function resultOf(planned: Planned, hold: HoldView | undefined): HoldResult {
+  const { walletId, posting, step, amountMinor, heldMinor } = planned
+  const { balanceMinor } = step.wallet
+  const ofHold = hold ? { hold } : {}
   if (step.refusal === 'WALLET_INACTIVE') return { kind: 'inactive' }
   // The link was live when it was read, before the wallet was locked; its user has been deleted since.
   if (step.refusal === 'WALLET_CLOSED') return { kind: 'unknown-user' }
-  const { balanceMinor } = step.wallet
-  return { kind: 'outcome', outcome: { referenceKey, walletId, amountMinor, balanceMinor, refusal: step.refusal } }
-}
-
-/** These refusals leave the reference free: they are about the wallet's state, not about the money. */
-function isUnrecorded({ refusal }: Step): boolean {
-  return refusal === 'WALLET_INACTIVE' || refusal === 'WALLET_CLOSED'
+  if (step.refusal === 'HOLD_UNCOVERED') return { kind: 'hold-refused', refusal: step.refusal, ...ofHold }
+  if (hold && !hasOutcome(posting)) return { kind: 'hold', hold, balanceMinor, heldMinor, isRepeat: false }
+  const { referenceKey } = posting
+  const isHold = posting.hold?.kind === 'reserve' && !step.refusal
+  const outcome = { referenceKey, walletId, amountMinor, balanceMinor, heldMinor, refusal: step.refusal, isHold }
+  return { kind: 'outcome', outcome, ...ofHold }
 }
 
 /**
@@ -127,16 +228,17 @@ function isUnrecorded({ refusal }: Step): boolean {
  */
 const sqlOf = ({ isCluster }: { readonly isCluster: boolean }) => `
 with changed as (
-  update wallets w set balance = c.balance, sequence = c.sequence, frozen_for = c.frozen_for,
+  update wallets w set balance = c.balance, held = c.held, sequence = c.sequence, frozen_for = c.frozen_for,
     frozen_reason = case when w.frozen_for is not distinct from c.frozen_for then w.frozen_reason end
-  from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) as c(wallet_id, balance, sequence, frozen_for)
+  from unnest($1::uuid[], $2::bigint[], $16::bigint[], $3::bigint[], $4::text[]) as c(wallet_id, balance, held, sequence, frozen_for)
   where w.id = c.wallet_id${isCluster ? ` returning w.id, ${walletClockSql} as at` : ''}
 ), operation as (
   select o.*, t.at from ${isCluster ? 'changed' : '(select clock_timestamp() as at)'} as t join
-    unnest($5::uuid[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
-    as o(wallet_id, sequence, balance, amount, reference_key, counter_account, reference_type, reference_id, description, refusal)
+    unnest($5::uuid[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
+      $17::bigint[], $18::boolean[])
+    as o(wallet_id, sequence, balance, amount, reference_key, counter_account, reference_type, reference_id, description, refusal, held, is_hold)
     on ${isCluster ? 't.id = o.wallet_id' : 'true'}
-), ${ledgerRowsSql('$15')}
+), ${ledgerRowsSql('$15', { hasHolds: true })}
 select 1`
 
 const statement = {
@@ -145,8 +247,12 @@ const statement = {
   onCluster: sqlOf({ isCluster: true }),
 }
 
-async function write(client: Queryable, planned: readonly Planned[], writer: number): Promise<void> {
-  const after = new Map(planned.map(({ walletId, step }) => [walletId, step.wallet]))
+async function write(
+  client: Queryable,
+  planned: readonly Planned[],
+  after: ReadonlyMap<string, Wallet>,
+  writer: number,
+): Promise<void> {
   const wallets = [...after]
   const asked = planned.map(({ posting }) => posting)
   await client.query({
@@ -157,9 +263,9 @@ async function write(client: Queryable, planned: readonly Planned[], writer: num
       plainArray(wallets, ([, wallet]) => wallet.sequence),
       plainArray(wallets, ([, wallet]) => wallet.frozenFor),
       plainArray(planned, ({ walletId }) => walletId),
-      plainArray(planned, ({ step }) => (step.refusal ? null : step.wallet.sequence)),
+      plainArray(planned, ({ step, movedMinor }) => (step.refusal || movedMinor === 0n ? null : step.wallet.sequence)),
       plainArray(planned, ({ step }) => step.wallet.balanceMinor),
-      plainArray(asked, (posting) => posting.amountMinor),
+      plainArray(planned, ({ amountMinor }) => amountMinor),
       plainArray(asked, (posting) => posting.referenceKey),
       textArray(asked, (posting) => posting.counterAccount),
       textArray(asked, (posting) => posting.referenceType),
@@ -167,6 +273,9 @@ async function write(client: Queryable, planned: readonly Planned[], writer: num
       textArray(asked, (posting) => posting.description),
       plainArray(planned, ({ step }) => step.refusal),
       String(writer),
+      plainArray(wallets, ([, wallet]) => wallet.heldMinor),
+      plainArray(planned, ({ heldMinor }) => heldMinor),
+      plainArray(planned, ({ step, movedMinor }) => (!step.refusal && movedMinor === 0n ? true : null)),
     ],
   })
 }
@@ -175,13 +284,12 @@ async function write(client: Queryable, planned: readonly Planned[], writer: num
 function journal(
   client: Queryable,
   planned: readonly Planned[],
-  before: ReadonlyMap<string, Wallet>,
+  { before, after }: Record<'before' | 'after', ReadonlyMap<string, Wallet>>,
   writer: number,
 ): (Promise<unknown> | undefined)[] {
-  const posted = planned.flatMap(({ posting, step }) =>
-    step.refusal ? [] : [{ posting, sequence: step.wallet.sequence }],
+  const posted = planned.flatMap(({ posting, step, movedMinor }) =>
+    step.refusal || movedMinor === 0n ? [] : [{ posting, sequence: step.wallet.sequence }],
   )
-  const after = new Map(planned.map(({ walletId, step }) => [walletId, step.wallet]))
   const changed = [...after].filter(
     ([id, { frozenFor }]) => (frozenFor === null) !== (before.get(id)?.frozenFor === null),
   )

@@ -30,8 +30,9 @@ type TextParts = {
  * off, so that the plan walks the sorted changes and the key of wallets. The clock is read after the row is locked, so
  * that the transfers of one wallet never go back in time.
  *
- * `unmoved` has the lone debits that a frozen wallet or a missing balance refuses. It reads the statement's snapshot,
- * without a lock: the refusal was true while the request was under way. Two changes of one wallet (two apps) cannot both
+ * `unmoved` has the lone debits that a frozen wallet or a missing balance refuses, of wallets without holds: a hold may have
+ * expired, and only the careful lane gives back what it held. It reads the statement's snapshot, without a lock: the refusal was
+ * true while the request was under way. Two changes of one wallet (two apps) cannot both
  * move here, because an UPDATE joins one source row; the second is not moved, and gets no answer unless the snapshot
  * refuses it.
  *
@@ -41,40 +42,40 @@ type TextParts = {
 const sqlOf = ({ changeSql, clockSql, isJournalled }: TextParts) => `
 with change as (${changeSql}
 ), repeated as (
-  select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal
+  select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
   join outcomes k on k.reference_key = o.reference_key
 ), moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count
   from (select * from change where is_reachable and n not in (select n from repeated) order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
-    and w.balance + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}
-  returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.sequence - c.count as sequence, ${clockSql} as at
+    and w.balance - w.held + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}
+  returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.held, w.sequence - c.count as sequence, ${clockSql} as at
 ), unmoved as (
   select c.n, w.id as wallet_id, w.balance, w.frozen_for is not null as is_frozen, clock_timestamp() as at
   from change c join wallets w on w.id = c.wallet_id
-  where c.is_reachable and c.count = 1 and c.net < 0 and (w.frozen_for is not null or w.balance + c.net < 0)
+  where c.is_reachable and c.count = 1 and c.net < 0 and w.held = 0 and (w.frozen_for is not null or w.balance + c.net < 0)
     and c.n not in (select n from moved) and c.n not in (select n from repeated)
 ), operation as (
-  select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, m.at,
+  select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, m.held, m.at,
     o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal${isJournalled ? ', o.link_id, o.part, o.ordinal' : ''}
   from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[]${isJournalled ? ', $17::uuid[], $18::integer[]) with ordinality' : ')'}
     as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description${isJournalled ? ', link_id, part, ordinal' : ''})
   join moved m on m.n = o.n
   union all
-  select u.wallet_id, null, u.balance, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null, null, null' : ''}
+  select u.wallet_id, null, u.balance, 0, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null, null, null' : ''}
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
   join unmoved u on u.n = o.n where not u.is_frozen
-), ${ledgerRowsSql('$16')}${isJournalled ? `, ${fastJournalSql('$16', '$19')}` : ''}
+), ${ledgerRowsSql('$16', { hasHolds: false })}${isJournalled ? `, ${fastJournalSql('$16', '$19')}` : ''}
 select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end from (
-  select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(answer) from (
-    select n, wallet_id, balance, 'moved' as answer from moved
-    union all select n, wallet_id, balance, case when is_frozen then 'frozen' else 'refused' end from unmoved
-    union all select n, null, null, 'unknown' from change where is_reachable is not true
+  select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(held), array_agg(answer) from (
+    select n, wallet_id, balance, held, 'moved' as answer from moved
+    union all select n, wallet_id, balance, 0, case when is_frozen then 'frozen' else 'refused' end from unmoved
+    union all select n, null, null, null, 'unknown' from change where is_reachable is not true
   ) as answered
 ) as a, (
   select array_agg(r.ordinal), array_agg(c.wallet_id), array_agg(r.reference_key), array_agg(r.wallet_id), array_agg(r.amount),
-    array_agg(r.balance), array_agg(r.refusal)
+    array_agg(r.balance), array_agg(r.refusal), array_agg(r.held)
   from repeated r join change c on c.n = r.n
 ) as r`
 
@@ -110,6 +111,7 @@ type AnsweredRow = readonly [
   n: string,
   walletId: string,
   balance: string,
+  held: string,
   answer: 'moved' | 'frozen' | 'refused' | 'unknown',
 ]
 type RepeatedRow = readonly [
@@ -120,6 +122,7 @@ type RepeatedRow = readonly [
   amount: string,
   balance: string,
   refusal: OutcomeRefusal | 'NULL',
+  held: string,
 ]
 
 export type FastAnswers = {
@@ -171,11 +174,11 @@ export async function postFast(
     String(writer),
     ...(isJournalled ? fastJournalValues(asked) : []),
   ])
-  const answered = zip<AnsweredRow>(columns.slice(0, 4))
-  const repeated = zip<RepeatedRow>(columns.slice(4, 11))
+  const answered = zip<AnsweredRow>(columns.slice(0, 5))
+  const repeated = zip<RepeatedRow>(columns.slice(5, 13))
   const answers: [PendingPosting, PostingResult][] = []
   const repeatedAt = new Set<number>()
-  for (const [ordinal, askedWalletId, uuid, walletId, amount, balance, refusal] of repeated) {
+  for (const [ordinal, askedWalletId, uuid, walletId, amount, balance, refusal, held] of repeated) {
     const posting = asked[Number(ordinal) - 1]!
     repeatedAt.add(Number(ordinal) - 1)
     const outcome = {
@@ -183,6 +186,9 @@ export async function postFast(
       walletId,
       amountMinor: BigInt(amount),
       balanceMinor: BigInt(balance),
+      heldMinor: BigInt(held),
+      // The references of holds have namespaces that no debit or credit uses.
+      isHold: false,
       refusal: refusal === 'NULL' ? null : refusal,
     }
     answers.push([posting, asReplay(outcome, posting, askedWalletId === 'NULL' ? undefined : askedWalletId)])
@@ -194,18 +200,22 @@ export async function postFast(
     const row = rowOf[n]
     if (row && !repeatedAt.has(i)) answers.push([posting, resultOf(posting, row, offsetMinor)])
   }
-  const hasWritten = answered.some(([, , , answer]) => answer === 'moved' || answer === 'refused')
-  return { answers, hasWritten, hasStandby: columns[11]?.[0] === 't' }
+  const hasWritten = answered.some(([, , , , answer]) => answer === 'moved' || answer === 'refused')
+  return { answers, hasWritten, hasStandby: columns[13]?.[0] === 't' }
 }
 
 function resultOf(posting: PendingPosting, row: AnsweredRow, offsetMinor: bigint): PostingResult {
-  const [, walletId, balance, answer] = row
+  const [, walletId, balance, held, answer] = row
   if (answer === 'unknown') return { kind: 'unknown-user' }
   if (answer === 'frozen') return { kind: 'inactive' }
   const { referenceKey, amountMinor } = posting
   const refusal = answer === 'refused' ? 'INSUFFICIENT_BALANCE' : null
   const balanceMinor = BigInt(balance) + (refusal ? 0n : offsetMinor)
-  return { kind: 'outcome', outcome: { referenceKey, walletId, amountMinor, balanceMinor, refusal } }
+  const heldMinor = BigInt(held)
+  return {
+    kind: 'outcome',
+    outcome: { referenceKey, walletId, amountMinor, balanceMinor, heldMinor, refusal, isHold: false },
+  }
 }
 
 type Change = { readonly link: ByLink; readonly postings: PendingPosting[]; readonly sum: Sum }

@@ -3,14 +3,16 @@
  * `Unavailable` before its deadline.
  */
 import type { Operation } from '../../ledger/decide.ts'
-import { findMismatch, type Mismatch } from '../../ledger/reference.ts'
+import type { Capture, HoldRefusal, HoldView } from '../../ledger/hold.ts'
+import { findMismatch, magnitude, type Mismatch } from '../../ledger/reference.ts'
 import { isUnavailable } from '../connection/database.ts'
 import { itemsOf, removeItems, type FairQueue } from './fair-queue.ts'
 import type { Outcome } from '../outcomes.ts'
 
 export type Posting = Operation & {
   /** An app names the link, the service itself names the wallet. */
-  readonly by: ByLink | { readonly walletId: string }
+  readonly by: ByLink | ByWallet
+  /** Of a posting that leaves no outcome (a void, an extension, an expiry) it is never looked up. */
   readonly referenceKey: string
   readonly counterAccount: string
   readonly referenceType: string
@@ -18,14 +20,48 @@ export type Posting = Operation & {
   readonly description: string | null
   /** Its app has events on, so the entry is reported to it. */
   readonly hasEvents?: boolean
+  /** Absent for a plain debit or credit. */
+  readonly hold?: HoldRequest | undefined
 }
 
 export type ByLink = { readonly clientId: string; readonly serviceUserId: string }
+/** With the app that asks for it, or of the service itself. */
+export type ByWallet = { readonly walletId: string; readonly clientId?: string }
+
+/** What a posting does to a hold. The amount of the posting is what it reserves or captures, below zero. */
+export type HoldRequest =
+  | { readonly kind: 'reserve'; readonly seconds: number }
+  | ({ readonly kind: 'capture'; readonly holdId: string } & Capture)
+  | { readonly kind: 'void'; readonly holdId: string; readonly actor: string; readonly reason: string | null }
+  | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number; readonly actor: string }
+  /** Closes the expired holds of the wallet. */
+  | { readonly kind: 'expire' }
+
+export type HoldPosting = Posting & { readonly hold: HoldRequest }
 
 export type PostingResult =
-  | { readonly kind: 'outcome'; readonly outcome: Outcome; readonly replay?: Replay }
+  | { readonly kind: 'outcome'; readonly outcome: Outcome; readonly replay?: Replay; readonly hold?: HoldView }
   | { readonly kind: 'inactive' }
   | { readonly kind: 'unknown-user' }
+
+export type HoldResult =
+  | PostingResult
+  /** Voided or extended. */
+  | {
+      readonly kind: 'hold'
+      readonly hold: HoldView
+      readonly balanceMinor: bigint
+      readonly heldMinor: bigint
+      /** It was voided before: nothing changed. */
+      readonly isRepeat: boolean
+    }
+  | {
+      readonly kind: 'hold-refused'
+      readonly refusal: HoldRefusal | 'HOLD_NOT_FOUND' | 'HOLD_UNCOVERED' | 'HOLDS_OFF'
+      readonly hold?: HoldView
+    }
+  /** When the next hold of the wallet expires; null when none is open. */
+  | { readonly kind: 'expired'; readonly nextAfterMs: number | null }
 
 /** The reference was used before, so this posting moved nothing. */
 export type Replay = {
@@ -35,7 +71,14 @@ export type Replay = {
   readonly mismatch: readonly Mismatch[]
 }
 
-export function asReplay(outcome: Outcome, { amountMinor }: Posting, walletId: string | undefined): PostingResult {
+export function asReplay(
+  outcome: Outcome,
+  { amountMinor: asked, hold }: Posting,
+  walletId: string | undefined,
+): Extract<PostingResult, { kind: 'outcome' }> {
+  // A capture of all that remains names no amount, so it cannot name another one.
+  const isWhole = hold?.kind === 'capture' && hold.amountMinor === undefined
+  const amountMinor = isWhole ? -magnitude(outcome.amountMinor) : asked
   const mismatch = findMismatch(outcome, { walletId, amountMinor })
   return { kind: 'outcome', outcome, replay: { walletId, amountMinor, mismatch } }
 }
@@ -51,7 +94,7 @@ export function isRetryable(error: unknown): boolean {
 /** A posting whose caller is waiting. */
 export type PendingPosting = Posting & {
   readonly deadline: number
-  readonly answer: (result: PostingResult) => void
+  readonly answer: (result: HoldResult) => void
   readonly fail: (error: unknown) => void
   isAnswered: boolean
   /** The previous posting of the same link in the same list: it is decided first. */
@@ -63,7 +106,7 @@ export type PendingPosting = Posting & {
   isInCarefulLane: boolean
   /** The posting of a batch under way that has the same reference, and whose outcome this one gets as well. */
   repeats: PendingPosting | undefined
-  result: PostingResult | undefined
+  result: HoldResult | undefined
 }
 
 export type Batch = {
@@ -81,7 +124,7 @@ export function newBatch(postings: PendingPosting[] = []): Batch {
 
 /** The app whose share of the batches a posting uses. The service's own postings count as one app. */
 export function shareOf({ by }: Posting): string {
-  return 'walletId' in by ? '' : by.clientId
+  return by.clientId ?? ''
 }
 
 /**
@@ -130,7 +173,7 @@ export function newPending(
   posting: Posting,
   arrivedAt: number,
   predecessor: PendingPosting | undefined,
-  resolve: (result: PostingResult) => void,
+  resolve: (result: HoldResult) => void,
   reject: (error: unknown) => void,
 ): PendingPosting {
   // Written out because `...` is several times slower, and this runs for every debit.
@@ -145,6 +188,7 @@ export function newPending(
     referenceId: posting.referenceId,
     description: posting.description,
     hasEvents: posting.hasEvents ?? false,
+    hold: posting.hold,
     deadline: arrivedAt + answerWithinMs,
     isAnswered: false,
     predecessor,
@@ -166,7 +210,8 @@ export function newPending(
   return pending
 }
 
-export type Lane = 'fast' | 'careful'
+/** `holds` is careful too: a locked wallet must not delay captures, nor a hold the reversals. */
+export type Lane = 'fast' | 'careful' | 'holds'
 
 /** How long the oldest posting of the batch has been waiting. */
 export function longestWaitMs(batch: readonly PendingPosting[]): number {

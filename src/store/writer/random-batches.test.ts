@@ -22,7 +22,7 @@ import { referenceKeyOf, referenceKeyOfUuid } from '../outcomes.ts'
 import { postLocked } from './careful-statement.ts'
 import { openWriterClient, type WriterClient } from './connection.ts'
 import { postFast } from './fast-statement.ts'
-import { newPending, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
+import { newPending, type HoldResult, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 setDefaultTimeout(60_000)
@@ -93,20 +93,46 @@ async function startRun(states: readonly Start[]): Promise<[Run, Model]> {
   const cardsBefore: Position = before ? [before.debited, before.credited, before.transfers] : [0n, 0n, 0]
   const run: Run = { name: `run-${++runs}`, wallets, references: new Map(), cardsBefore }
   const model: Model = {
-    wallets: wallets.map(() => ({ balanceMinor: 0n, sequence: 0, frozenFor: null })),
+    wallets: wallets.map(() => ({ balanceMinor: 0n, heldMinor: 0n, sequence: 0, frozenFor: null })),
     recorded: new Map(),
   }
   const funding = states.flatMap(({ balanceMinor }, wallet) =>
     balanceMinor === 0n ? [] : [fund(wallet, balanceMinor)],
   )
   checkList(model, funding, await postDirectly(run, funding), await readRows(run))
+  await holdAtStart(run, states)
   for (const frozenFor of ['operator', 'closed'] as const) {
     const ids = wallets.filter((_, i) => states[i]!.frozenFor === frozenFor).map(({ id }) => id)
     const freezeSql = 'update wallets set frozen_for = $2 where id = any($1::uuid[])'
     if (ids.length > 0) await opened.service.db.pool.query(freezeSql, [ids, frozenFor])
   }
-  model.wallets = model.wallets.map((wallet, i) => ({ ...wallet, frozenFor: states[i]!.frozenFor }))
+  model.wallets = model.wallets.map((wallet, i) => ({
+    ...wallet,
+    heldMinor: states[i]!.heldMinor ?? 0n,
+    frozenFor: states[i]!.frozenFor,
+  }))
   return [run, model]
+}
+
+/** Through the careful statement, as every hold is made; not part of the lists that are checked. */
+async function holdAtStart({ name, wallets }: Run, states: readonly Start[]): Promise<void> {
+  const holds = states.flatMap(({ heldMinor = 0n }, i) => (heldMinor > 0n ? [{ heldMinor, wallet: wallets[i]! }] : []))
+  const pending = holds.map(({ heldMinor, wallet: { id, links } }) =>
+    pendingOf({
+      by: { clientId: clientIds[0], serviceUserId: links[0] },
+      amountMinor: -heldMinor,
+      isReversal: false,
+      referenceKey: referenceKeyOf({ namespace: `hold:${name}`, type: 'TEST', id }),
+      counterAccount: `${name}:link 0`,
+      referenceType: 'TEST',
+      referenceId: id,
+      description: null,
+      hold: { kind: 'reserve', seconds: 600 },
+    }),
+  )
+  if (pending.length === 0) return
+  const { answers } = await postLocked(direct.client, pending, { isPatient: true, writer: direct.number })
+  expect(answers.map(([, result]) => result.kind === 'outcome' && result.hold?.status)).toEqual(holds.map(() => 'OPEN'))
 }
 
 const fund = (wallet: number, amountMinor: bigint): Ask => ({
@@ -151,7 +177,7 @@ async function postThroughLanes(run: Run, list: readonly Ask[]): Promise<Answer[
 
 /** By the careful statement alone, in one transaction for each round of those that it holds back. */
 async function postDirectly(run: Run, list: readonly Ask[]): Promise<Answer[]> {
-  const answers = new Map<PendingPosting, PostingResult>()
+  const answers = new Map<PendingPosting, HoldResult>()
   const pending = list.map((ask) => pendingOf(postingOf(run, ask)))
   let rest: readonly PendingPosting[] = pending
   while (rest.length > 0) {
@@ -159,7 +185,7 @@ async function postDirectly(run: Run, list: readonly Ask[]): Promise<Answer[]> {
     for (const [posting, result] of done.answers) answers.set(posting, result)
     rest = done.held
   }
-  return pending.map((each) => answers.get(each)!)
+  return pending.map((each) => answers.get(each) as PostingResult)
 }
 
 const pendingOf = (posting: Posting) =>
@@ -171,10 +197,10 @@ const pendingOf = (posting: Posting) =>
     () => {},
   )
 
-const walletsSql = 'select id, balance, sequence, frozen_for from wallets where id = any($1::uuid[])'
+const walletsSql = 'select id, balance, held, sequence, frozen_for from wallets where id = any($1::uuid[])'
 const transfersSql = `select wallet_id, sequence, amount, balance_after, reference_key, counter_account from transfers
   where wallet_id = any($1::uuid[])`
-const outcomesSql = `select wallet_id, sequence, amount, balance, reference_key, refusal from outcomes
+const outcomesSql = `select wallet_id, sequence, amount, balance, coalesce(held, 0) as held, reference_key, refusal, is_hold is not null as is_hold from outcomes
   where reference_key = any($1::uuid[])`
 const positionsSql = `select counter_account, sum(debited)::bigint as debited, sum(credited)::bigint as credited,
   sum(transfers)::integer as transfers from positions where counter_account = 'cards' or counter_account like $1 group by 1`
@@ -197,8 +223,8 @@ async function readRows({ name, wallets, references, cardsBefore }: Run): Promis
   })
   return {
     wallets: ids.map((id) => {
-      const { balance, sequence, frozen_for } = byId.get(id)
-      return { balanceMinor: balance, sequence: Number(sequence), frozenFor: frozen_for }
+      const { balance, held, sequence, frozen_for } = byId.get(id)
+      return { balanceMinor: balance, heldMinor: held, sequence: Number(sequence), frozenFor: frozen_for }
     }),
     transfers: byReference(
       transfer.rows.map((row) => ({
@@ -215,7 +241,9 @@ async function readRows({ name, wallets, references, cardsBefore }: Run): Promis
         sequence: row.sequence === null ? null : Number(row.sequence),
         amountMinor: row.amount,
         balanceMinor: row.balance,
+        heldMinor: row.held,
         refusal: row.refusal,
+        isHold: row.is_hold,
       })),
     ),
     positions: Object.fromEntries(
@@ -312,7 +340,8 @@ const inShort = (result: PostingResult | undefined) =>
 function expected(wallet: Wallet, amounts: readonly bigint[]): ReturnType<typeof inShort>[] {
   const sum = sumUp(amounts.map((amountMinor) => ({ amountMinor, isReversal: false })))
   if (allPost(wallet, sum)) return sum.offsetsMinor.map((offset) => wallet.balanceMinor + offset)
-  const isLoneDebit = amounts.length === 1 && amounts[0]! < 0n
+  // A hold may have expired: only the careful lane refuses on a wallet that has one.
+  const isLoneDebit = amounts.length === 1 && amounts[0]! < 0n && wallet.heldMinor === 0n
   if (isLoneDebit && wallet.frozenFor !== null) return ['inactive']
   if (isLoneDebit && wallet.balanceMinor + amounts[0]! < 0n) return ['INSUFFICIENT_BALANCE']
   return amounts.map(() => undefined)

@@ -28,7 +28,7 @@ import { referenceKeyOf } from '../outcomes.ts'
 import { newPending, Unavailable } from './posting.ts'
 import { updateLinkDisconnected } from '../links.ts'
 import { fastStatements } from './fast-statement.ts'
-import type { PostingResult } from './posting.ts'
+import type { HoldResult, PostingResult } from './posting.ts'
 import { openWriter } from './writer.ts'
 
 const isOnCluster = (await findCluster()) !== undefined
@@ -127,7 +127,7 @@ describe('the database agrees with the rules', () => {
   )
 })
 
-const said = (result: PostingResult) =>
+const said = (result: HoldResult) =>
   result.kind === 'outcome' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
 
 describe.each([

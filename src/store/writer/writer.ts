@@ -12,6 +12,8 @@ import {
   newPending,
   shareOf,
   Unavailable,
+  type HoldPosting,
+  type HoldResult,
   type Lane,
   type PendingPosting,
   type Posting,
@@ -21,6 +23,8 @@ import {
 export type Writer = {
   /** `arrivedAt`, by performance.now(), is when the request arrived: time spent before the writer counts towards the deadline. */
   readonly post: (posting: Posting, arrivedAt?: number) => Promise<PostingResult>
+  /** Reserves, captures, voids, extends or expires. */
+  readonly postHold: (posting: HoldPosting, arrivedAt?: number) => Promise<HoldResult>
   /** Returns `post` for a list. Each posting is posted on its own; those of one link are decided in the order of the calls. */
   readonly openList: (arrivedAt?: number) => (posting: Posting) => Promise<PostingResult>
   /** How long that many further postings of the app would take, by its queue, its share of a batch, and the latest batches. */
@@ -33,11 +37,19 @@ export type Writer = {
 
 const maxWaiting = 20_000
 
+/** A posting without a hold gets no result of a hold. */
+type Resolve = (result: HoldResult) => void
+
 export function openWriter(connection: Connection, laneCount: number, events: LaneEvents): Writer {
   const careful = openCarefulLane(connection, events)
   const fast = chooseNodes(laneCount).map((node) => openFastLane(connection, careful, events, node))
-  const lanes = [...fast, careful]
-  const depths = () => ({ fast: fast.reduce((sum, lane) => sum + depthOf(lane), 0), careful: depthOf(careful) })
+  const holds = openCarefulLane(connection, events, 'holds')
+  const lanes = [...fast, careful, holds]
+  const depths = () => ({
+    fast: fast.reduce((sum, lane) => sum + depthOf(lane), 0),
+    careful: depthOf(careful),
+    holds: depthOf(holds),
+  })
   const watch = setInterval(() => lanes.forEach(expire), 200)
   watch.unref()
   /** The fast lane of the link; undefined means the careful lane. */
@@ -45,18 +57,21 @@ export function openWriter(connection: Connection, laneCount: number, events: La
     'walletId' in by || isQuarantined(careful, by.serviceUserId) ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
   const standby = standbyOf(connection)
   const add = (lane: FastLane | undefined, pending: PendingPosting) => {
+    const slow = pending.hold ? holds : careful
     if (standby.isLost) pending.fail(new Unavailable('no standby confirms commits'))
-    else if (isFull((lane ?? careful).waiting, shareOf(pending), maxWaiting))
+    else if (isFull((lane ?? slow).waiting, shareOf(pending), maxWaiting))
       pending.fail(new Unavailable('too many postings are waiting'))
     else if (lane) addToFastLane(lane, pending)
-    else postCarefully(careful, [pending])
+    else postCarefully(slow, [pending])
   }
   return {
     depths,
     post: (posting, arrivedAt = performance.now()) =>
       new Promise((resolve, reject) =>
-        add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve, reject)),
+        add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve as Resolve, reject)),
       ),
+    postHold: (posting, arrivedAt = performance.now()) =>
+      new Promise((resolve, reject) => add(undefined, newPending(posting, arrivedAt, undefined, resolve, reject))),
     openList: (arrivedAt = performance.now()) => {
       const last = new Map<string, { lane: FastLane | undefined; pending: PendingPosting }>()
       return (posting) => {
@@ -66,7 +81,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
         const before = last.get(key)
         // All postings of a link take one lane: two lanes would not keep their order.
         const lane = before ? before.lane : laneFor(posting)
-        const pending = newPending(posting, arrivedAt, before?.pending, resolve, reject)
+        const pending = newPending(posting, arrivedAt, before?.pending, resolve as Resolve, reject)
         last.set(key, { lane, pending })
         add(lane, pending)
         return promise
@@ -77,7 +92,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
     close: async () => {
       while (lanes.some((lane) => depthOf(lane) > 0)) await sleep(5)
       clearInterval(watch)
-      await Promise.all([...fast.map(closeFastLane), closeCarefulLane(careful)])
+      await Promise.all([...fast.map(closeFastLane), closeCarefulLane(careful), closeCarefulLane(holds)])
     },
   }
 }

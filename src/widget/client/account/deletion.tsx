@@ -9,6 +9,7 @@ import type { AccountInfo, PartProps } from './account.tsx'
 import { AccountForm, type Values } from './part-form.tsx'
 
 const reasonWords = {
+  hold: 'keptHold',
   balance: 'keptBalance',
   debt: 'keptDebt',
   frozen: 'keptFrozen',

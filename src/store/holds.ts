@@ -1,0 +1,92 @@
+/** Reading holds. Only the writer changes them. */
+import type { Hold, HoldStatus } from '../ledger/hold.ts'
+import type { Queryable } from './connection/database.ts'
+import { maybe } from './connection/rows.ts'
+import { referenceKeyOfUuid } from './outcomes.ts'
+
+export const holdColumns = `h.wallet_id as "walletId", h.id, h.client_id as "clientId", h.reference_type as "referenceType",
+  h.reference_id as "referenceId", h.description, h.amount as "amountMinor", h.captured as "capturedMinor",
+  h.released as "releasedMinor", h.extra as "extraMinor", h.created_at as "createdAt", h.expires_at as "expiresAt",
+  h.closed_at as "closedAt", h.ended_by as "endedBy", h.steps`
+
+/** Truncated, because a Date has no microseconds: what is stored and what is answered are then the same. */
+export const holdClockSql = `date_trunc('milliseconds', clock_timestamp())`
+
+/** A hold, and the database's clock when it was read. */
+export type SeenHold = { readonly hold: Hold; readonly at: Date }
+
+export type HoldRow = Hold & { readonly at: Date }
+
+export function toSeenHold({ at, ...hold }: HoldRow): SeenHold {
+  return { hold: { ...hold, id: referenceKeyOfUuid(hold.id) }, at }
+}
+
+/** The outcome of a hold has the wallet that it is on. */
+export async function findHold(db: Queryable, id: string): Promise<SeenHold | undefined> {
+  const { rows } = await db.query<HoldRow>({
+    name: 'find-hold',
+    text: `with o as materialized (select wallet_id from outcomes where reference_key = $1::uuid)
+      select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.id = $1::uuid`,
+    values: [id],
+  })
+  const row = maybe(rows)
+  return row && toSeenHold(row)
+}
+
+export type HoldFilter = {
+  readonly walletId: string
+  readonly clientId: string
+  readonly status: HoldStatus | undefined
+  /** Only holds that were made before this one. */
+  readonly before: string | undefined
+  readonly limit: number
+}
+
+/** How many holds one page reads: those of a rare status may be below any number of others. */
+export const holdPageSpan = 1_000
+
+const isStatusSql: Readonly<Record<HoldStatus, string>> = {
+  OPEN: 'h."closedAt" is null and h."expiresAt" > h.at',
+  CAPTURED: `h."endedBy" = 'capture'`,
+  VOIDED: `h."endedBy" = 'void'`,
+  EXPIRED: `(h."endedBy" = 'expiry' or (h."closedAt" is null and h."expiresAt" <= h.at))`,
+}
+
+export type HoldPage = {
+  readonly holds: readonly SeenHold[]
+  /** The id from which the next page continues; undefined when this one read all of them. */
+  readonly next: string | undefined
+}
+
+/** The holds of an app on a wallet, newest first. */
+export async function listHolds(db: Queryable, filter: HoldFilter): Promise<HoldPage> {
+  const { walletId, clientId, status, before, limit } = filter
+  const { rows } = await db.query<HoldRow & { isLast: boolean; isShown: boolean }>(
+    `with span as materialized (
+       select ${holdColumns}, clock.at, row_number() over (order by h.created_at desc, h.id desc) as ordinal
+       from (select ${holdClockSql} as at) clock cross join lateral (
+         select * from holds h where h.wallet_id = $1 and h.client_id = $2 and ($3::uuid is null or (h.created_at, h.id) <
+           (select b.created_at, b.id from holds b where b.wallet_id = $1 and b.id = $3::uuid))
+         order by h.created_at desc, h.id desc limit ${holdPageSpan}) h
+     ), shown as (
+       select *, true as "isShown" from span h where ${status ? isStatusSql[status] : 'true'} order by ordinal limit $4::integer + 1
+     )
+     select *, false as "isLast" from shown
+     union all select *, false, true from (select * from span order by ordinal offset ${holdPageSpan - 1}) h
+     order by ordinal`,
+    [walletId, clientId, before ?? null, limit],
+  )
+  const shown = rows.filter(({ isShown }) => isShown)
+  const holds = shown.slice(0, limit).map(toSeenHold)
+  const last = shown.length > limit ? shown[limit - 1] : rows.find(({ isLast }) => isLast)
+  return { holds, next: last && referenceKeyOfUuid(last.id) }
+}
+
+/**
+ * What is held in the wallet with this alias, without holds that have expired: they count until their instant, whether they are
+ * closed by then or not. A wallet without holds costs one comparison.
+ */
+export function heldSql(alias: string): string {
+  return `case when ${alias}.held = 0 then 0 else ${alias}.held - (select coalesce(sum(h.amount - h.captured - h.released), 0)::bigint
+    from holds h where h.wallet_id = ${alias}.id and h.closed_at is null and h.expires_at <= clock_timestamp()) end`
+}

@@ -1,0 +1,238 @@
+/** The holds of the wallets that a careful batch has locked: read after the locks, changed by its decisions, written with it. */
+import { decide, type Operation, type Wallet } from '../../ledger/decide.ts'
+import {
+  extendHold,
+  isExpiredAt,
+  maxOpenHolds,
+  planCapture,
+  planRelease,
+  refuseEnded,
+  viewHold,
+  type Hold,
+  type HoldRefusal,
+  type HoldView,
+} from '../../ledger/hold.ts'
+import { plainArray, textArray } from '../connection/arrays.ts'
+import type { Queryable } from '../connection/database.ts'
+import { holdClockSql, holdColumns, toSeenHold, type HoldRow } from '../holds.ts'
+import type { HoldResult, PendingPosting } from './posting.ts'
+
+type StepKind = 'capture' | 'void' | 'expiry' | 'extend'
+
+type HoldStep = {
+  readonly hold: Hold
+  readonly kind: StepKind
+  readonly amountMinor: bigint
+  readonly sequence: number | null
+  readonly actor: string
+  readonly reason: string | null
+}
+
+export type HoldBook = {
+  /** The database's clock, read after the wallets were locked. */
+  readonly at: Date
+  readonly holds: Map<string, Hold>
+  readonly changed: Set<string>
+  readonly added: Set<string>
+  readonly steps: HoldStep[]
+}
+
+/** By their keys alone: `holds_open` for those of the wallets, the primary key for those that are named. */
+const readSql = `
+select clock.at, h.* from (select ${holdClockSql} as at) clock left join (
+  select ${holdColumns} from holds h where h.wallet_id = any($1::uuid[]) and h.closed_at is null
+  union all
+  select ${holdColumns} from unnest($2::uuid[], $3::uuid[]) as n(wallet_id, id)
+  join holds h on h.wallet_id = n.wallet_id and h.id = n.id
+) h on true`
+
+export type HoldKey = { readonly walletId: string; readonly id: string }
+
+/** All open holds of the wallets, and the named ones in any state. */
+export async function readHolds(
+  client: Queryable,
+  walletIds: readonly string[],
+  named: readonly HoldKey[],
+): Promise<HoldBook> {
+  const { rows } = await client.query<HoldRow | (Record<keyof Hold, null> & { at: Date })>({
+    name: 'read-holds',
+    text: readSql,
+    values: [
+      plainArray(walletIds, (id) => id),
+      plainArray(named, ({ walletId }) => walletId),
+      plainArray(named, ({ id }) => id),
+    ],
+  })
+  const seen = rows.flatMap((row) => (row.id === null ? [] : [toSeenHold(row as HoldRow).hold]))
+  return {
+    at: rows[0]!.at,
+    holds: new Map(seen.map((hold) => [hold.id, hold])),
+    changed: new Set(),
+    added: new Set(),
+    steps: [],
+  }
+}
+
+/** Gives back what expired, before anything is decided: no refusal is recorded for want of money that is free again. */
+export function releaseExpired(book: HoldBook, wallets: Map<string, Wallet>): void {
+  for (const hold of book.holds.values()) {
+    const wallet = wallets.get(hold.walletId)
+    if (!wallet || !isExpiredAt(hold, book.at)) continue
+    const { operation, hold: after } = planRelease(hold, book.at, 'expiry')
+    const decision = decide(wallet, operation)
+    if (decision.refusal) throw new Error(`an expired hold cannot be released: ${decision.refusal}`)
+    wallets.set(hold.walletId, decision.wallet)
+    change(book, after, { kind: 'expiry', amountMinor: -operation.heldMinor!, actor: 'system' })
+  }
+}
+
+/** What the posting asks of the wallet, and what follows if that is granted; or the answer, if nothing is to be decided. */
+export type HoldPlan =
+  | {
+      readonly operation: Operation
+      /** Changes the book. `sequence` is that of the entry, if the operation made one. */
+      readonly apply: (wallet: Wallet) => HoldView
+    }
+  | { readonly result: HoldResult }
+
+export function planHold(book: HoldBook, walletId: string, posting: PendingPosting, wallet: Wallet): HoldPlan {
+  const request = posting.hold!
+  if (request.kind === 'reserve') return planReserve(book, walletId, posting, request.seconds)
+  if (request.kind === 'expire') return { result: { kind: 'expired', nextAfterMs: findNextExpiry(book, walletId) } }
+  const hold = book.holds.get(request.holdId)
+  const isFound = hold?.walletId === walletId && (posting.by.clientId ?? hold.clientId) === hold.clientId
+  if (!hold || !isFound) return { result: { kind: 'hold-refused', refusal: 'HOLD_NOT_FOUND' } }
+  if (request.kind === 'capture') {
+    const plan = planCapture(hold, book.at, request)
+    if ('refusal' in plan) return refused(book, hold, plan.refusal)
+    const { operation, hold: after } = plan
+    const step = { kind: 'capture', amountMinor: -operation.amountMinor, actor: posting.counterAccount } as const
+    return { operation, apply: ({ sequence }) => change(book, after, { ...step, sequence }) }
+  }
+  const { actor } = request
+  if (request.kind === 'void' && hold.endedBy === 'void') return { result: asResult(book, hold, wallet, true) }
+  const ended = refuseEnded(hold, book.at)
+  if (ended) return refused(book, hold, ended)
+  if (request.kind === 'void') {
+    const { operation, hold: after } = planRelease(hold, book.at, 'void')
+    const step = { kind: 'void', amountMinor: -operation.heldMinor!, actor, reason: request.reason } as const
+    return { operation, apply: () => change(book, after, step) }
+  }
+  const after = extendHold(hold, book.at, request.seconds)
+  if (after !== hold) change(book, after, { kind: 'extend', amountMinor: 0n, actor })
+  return { result: asResult(book, after, wallet, false) }
+}
+
+function planReserve(book: HoldBook, walletId: string, posting: PendingPosting, seconds: number): HoldPlan {
+  const clientId = posting.by.clientId!
+  let open = 0
+  for (const hold of book.holds.values())
+    if (hold.walletId === walletId && hold.clientId === clientId && hold.closedAt === null) open++
+  if (open >= maxOpenHolds) return { result: { kind: 'hold-refused', refusal: 'HOLD_LIMIT' } }
+  const hold: Hold = {
+    walletId,
+    id: posting.referenceKey,
+    clientId,
+    referenceType: posting.referenceType,
+    referenceId: posting.referenceId,
+    description: posting.description,
+    amountMinor: -posting.amountMinor,
+    capturedMinor: 0n,
+    releasedMinor: 0n,
+    extraMinor: 0n,
+    createdAt: book.at,
+    expiresAt: new Date(book.at.getTime() + seconds * 1_000),
+    closedAt: null,
+    endedBy: null,
+    steps: 0,
+  }
+  const apply = () => {
+    book.added.add(hold.id)
+    return change(book, hold)
+  }
+  return { operation: { amountMinor: 0n, heldMinor: hold.amountMinor, isReversal: false }, apply }
+}
+
+function refused(book: HoldBook, hold: Hold, refusal: HoldRefusal): HoldPlan {
+  return { result: { kind: 'hold-refused', refusal, hold: viewHold(hold, book.at) } }
+}
+
+export function asResult(book: HoldBook, hold: Hold, wallet: Wallet, isRepeat: boolean): HoldResult {
+  const { balanceMinor, heldMinor } = wallet
+  return { kind: 'hold', hold: viewHold(hold, book.at), balanceMinor, heldMinor, isRepeat }
+}
+
+type NewStep = Pick<HoldStep, 'kind' | 'amountMinor' | 'actor'> & Partial<Pick<HoldStep, 'sequence' | 'reason'>>
+
+function change(book: HoldBook, hold: Hold, step?: NewStep): HoldView {
+  book.holds.set(hold.id, hold)
+  book.changed.add(hold.id)
+  if (step) book.steps.push({ sequence: null, reason: null, ...step, hold })
+  return viewHold(hold, book.at)
+}
+
+function findNextExpiry(book: HoldBook, walletId: string): number | null {
+  let nextMs = Infinity
+  for (const hold of book.holds.values())
+    if (hold.walletId === walletId && hold.closedAt === null) nextMs = Math.min(nextMs, hold.expiresAt.getTime())
+  return nextMs === Infinity ? null : nextMs - book.at.getTime()
+}
+
+/** A new hold asks the queue to close it when it expires: one piece of work for each wallet, due when its first hold ends. */
+const writeSql = `
+with hold as (
+  insert into holds (wallet_id, id, client_id, reference_type, reference_id, description, amount, captured, released, extra, created_at,
+    expires_at, closed_at, ended_by, steps)
+  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
+    $10::bigint[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::integer[])
+  on conflict (wallet_id, id) do update set captured = excluded.captured, released = excluded.released, extra = excluded.extra,
+    expires_at = excluded.expires_at, closed_at = excluded.closed_at, ended_by = excluded.ended_by, steps = excluded.steps
+), step as (
+  insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, reason, at)
+  select s.*, $24::timestamptz from unnest($16::uuid[], $17::uuid[], $18::integer[], $19::text[], $20::bigint[], $21::bigint[], $22::text[],
+    $23::text[]) as s
+), due as (
+  insert into work (kind, key, due_at)
+  select 'expire-holds', wallet_id::text, min(expires_at) from unnest($25::uuid[], $26::timestamptz[]) as n(wallet_id, expires_at)
+  group by wallet_id order by wallet_id
+  on conflict (kind, key) do update set due_at = least(work.due_at, excluded.due_at), is_requested = true, attempts = 0, given_up_at = null
+)
+select 1`
+
+/** Undefined when nothing changed. */
+export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> | undefined {
+  if (book.changed.size === 0) return undefined
+  const holds = [...book.changed].map((id) => book.holds.get(id)!)
+  const added = [...book.added].map((id) => book.holds.get(id)!)
+  const { steps } = book
+  const time = (at: Date | null) => at && at.toISOString()
+  const values = [
+    plainArray(holds, ({ walletId }) => walletId),
+    plainArray(holds, ({ id }) => id),
+    textArray(holds, ({ clientId }) => clientId),
+    textArray(holds, ({ referenceType }) => referenceType),
+    textArray(holds, ({ referenceId }) => referenceId),
+    textArray(holds, ({ description }) => description),
+    plainArray(holds, ({ amountMinor }) => amountMinor),
+    plainArray(holds, ({ capturedMinor }) => capturedMinor),
+    plainArray(holds, ({ releasedMinor }) => releasedMinor),
+    plainArray(holds, ({ extraMinor }) => extraMinor),
+    plainArray(holds, ({ createdAt }) => time(createdAt)),
+    plainArray(holds, ({ expiresAt }) => time(expiresAt)),
+    plainArray(holds, ({ closedAt }) => time(closedAt)),
+    plainArray(holds, ({ endedBy }) => endedBy),
+    plainArray(holds, (hold) => hold.steps),
+    plainArray(steps, ({ hold }) => hold.walletId),
+    plainArray(steps, ({ hold }) => hold.id),
+    plainArray(steps, ({ hold }) => hold.steps),
+    plainArray(steps, ({ kind }) => kind),
+    plainArray(steps, ({ amountMinor }) => amountMinor),
+    plainArray(steps, ({ sequence }) => sequence),
+    textArray(steps, ({ actor }) => actor),
+    textArray(steps, ({ reason }) => reason),
+    time(book.at)!,
+    plainArray(added, ({ walletId }) => walletId),
+    plainArray(added, ({ expiresAt }) => time(expiresAt)),
+  ]
+  return client.query({ name: 'write-holds', text: writeSql, values })
+}
