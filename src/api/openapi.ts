@@ -6,7 +6,7 @@ import type { Service } from '../actions/service.ts'
 import { signatureHeader } from '../../sandbox/signature.ts'
 import { answer, refuse, statusOf, type RefusalCode } from './reply.ts'
 import type { Proof, Route } from './route.ts'
-import { mismatch } from './shapes.ts'
+import { hold, mismatch } from './shapes.ts'
 import { deviceCookieName } from './widget-device.ts'
 
 type Json = Record<string, unknown>
@@ -298,7 +298,9 @@ const errorBody = z.object({
     .number()
     .optional()
     .describe('INSUFFICIENT_BALANCE, BALANCE_LIMIT: the balance at the time of the refusal'),
-  requiredAmount: z.number().optional().describe('INSUFFICIENT_BALANCE: the amount of the debit'),
+  available: z.number().optional().describe('INSUFFICIENT_BALANCE, BALANCE_LIMIT: the balance without what was held'),
+  held: z.number().optional().describe('INSUFFICIENT_BALANCE, BALANCE_LIMIT: what open holds reserved'),
+  requiredAmount: z.number().optional().describe('INSUFFICIENT_BALANCE: the amount of the debit or hold'),
   shortfall: z.number().optional().describe('INSUFFICIENT_BALANCE: the missing amount'),
   reason: z
     .enum([...keptReasons, 'busy', ...SESSION_END_REASONS])
@@ -306,6 +308,8 @@ const errorBody = z.object({
     .describe(
       'ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. RATE_LIMITED: `busy` when the service, not the user, has too many attempts. INVALID_SESSION: why the session ended, if the token was a session',
     ),
+  hold: hold.optional().describe('HOLD_CLOSED, HOLD_EXPIRED, HOLD_EXCEEDED, HOLD_UNCOVERED: the hold as it is'),
+  remaining: z.number().optional().describe('The same codes: what remains of the hold'),
   oldest: z.int().optional().describe('EVENTS_GONE: the lowest number that is kept'),
   declineCode: z.string().optional().describe('CARD_DECLINED: the card processor’s reason'),
   replayed: z.literal(true).optional().describe('A recorded refusal, replayed because its reference was used again'),

@@ -33,32 +33,13 @@ export function holdRoutes(service: Service): Route[] {
   ]
 }
 
-const holdAnswer = z
-  .object({
-    id: z.string().meta({ pattern: '^hold_[0-9a-f]{32}$' }),
-    status: z
-      .enum(holdStatuses)
-      .describe('EXPIRED from expiresAt on, by the clock of the service; OPEN can be captured, voided and extended'),
-    amount: shape.money,
-    captured: shape.money.describe('What captures took, including what they took beyond the amount'),
-    remaining: shape.money.describe('What is still held'),
-    currency: shape.currencyCode,
-    referenceType: z.string(),
-    referenceId: z.string(),
-    description: z.string().nullable(),
-    createdAt: shape.timestamp,
-    expiresAt: shape.timestamp,
-    closedAt: shape.timestamp.nullable(),
-  })
-  .meta({ id: 'Hold' })
+const placedAnswer = postingAnswer.omit({ transactionId: true }).extend({ hold: shape.hold }).meta({ id: 'PlacedHold' })
 
-const placedAnswer = postingAnswer.omit({ transactionId: true }).extend({ hold: holdAnswer }).meta({ id: 'PlacedHold' })
-
-const capturedAnswer = postingAnswer.extend({ hold: holdAnswer }).meta({ id: 'CapturedHold' })
+const capturedAnswer = postingAnswer.extend({ hold: shape.hold }).meta({ id: 'CapturedHold' })
 
 const changedAnswer = z
   .object({
-    hold: holdAnswer,
+    hold: shape.hold,
     balance: shape.money,
     available: shape.available,
     held: shape.held,
@@ -264,7 +245,7 @@ function readRoute(service: Service): Route {
     summary: 'Read a hold',
     description: 'Also of a user who has disconnected the app.',
     input: schema,
-    output: z.object({ hold: holdAnswer }),
+    output: z.object({ hold: shape.hold }),
     errors: [...callErrors, 'HOLD_NOT_FOUND', ...alwaysErrors],
     example: holdExample.read,
     handle: async (call) => {
@@ -298,7 +279,7 @@ function listRoute(service: Service): Route {
       'Newest first. A page reads at most 1,000 holds, so one of a rare status may hold fewer than `limit` or none; continue with `nextBefore` until it is null.',
     input: schema,
     output: z.object({
-      holds: z.array(holdAnswer),
+      holds: z.array(shape.hold),
       nextBefore: z.string().nullable().describe('Pass it as `before` to get the next page; null on the last page'),
     }),
     errors: [...callErrors, 'USER_NOT_FOUND', ...alwaysErrors],
@@ -336,7 +317,8 @@ function answerHold(service: Service, app: App, result: HoldResult): Answer {
   }
   if (result.kind === 'expired') throw new Error('only the queue asks to expire holds')
   const replied = answerTo(service, app, result)
-  const hold = result.kind === 'outcome' ? result.hold : undefined
+  // A conflict with strict references is about the reference, not about this hold.
+  const hold = result.kind === 'outcome' && replied.status !== 409 ? result.hold : undefined
   return hold ? { ...replied, body: { ...replied.body, hold: toHold(hold, currency) } } : replied
 }
 

@@ -1,5 +1,6 @@
 /** Schemas of the fields that several routes share. They validate requests and document them. */
 import { z } from 'zod'
+import { holdStatuses } from '../ledger/hold.ts'
 import { majorNumber, maxOperationMinor, parseAmount, parseDecimal, type Currency } from '../ledger/money.ts'
 import {
   isDescription,
@@ -120,3 +121,22 @@ export const transaction = z
     createdAt: timestamp,
   })
   .meta({ id: 'Transaction' })
+
+export const hold = z
+  .object({
+    id: z.string().meta({ pattern: '^hold_[0-9a-f]{32}$' }),
+    status: z
+      .enum(holdStatuses)
+      .describe('EXPIRED from expiresAt on, by the clock of the service; OPEN can be captured, voided and extended'),
+    amount: money,
+    captured: money.describe('What captures took, including what they took beyond the amount'),
+    remaining: money.describe('What is still held'),
+    currency: currencyCode,
+    referenceType: z.string(),
+    referenceId: z.string(),
+    description: z.string().nullable(),
+    createdAt: timestamp,
+    expiresAt: timestamp,
+    closedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Hold' })

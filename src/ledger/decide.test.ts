@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { decideCases } from '../../test/decide-cases.ts'
+import { decideCases, heldCases } from '../../test/decide-cases.ts'
 import { decide } from './decide.ts'
 
 test.each(decideCases)(
@@ -30,5 +30,18 @@ test.each([
     const decision = decide({ balanceMinor, heldMinor: 0n, sequence: 7, frozenFor }, operation)
     if (decision.refusal) return expect(decision.refusal as string).toBe(said)
     expect(`${decision.wallet.balanceMinor} ${decision.wallet.frozenFor ?? 'active'}`).toBe(said)
+  },
+)
+
+test.each(heldCases)(
+  'balance %p, held %p, frozen for %p, amount %p, change of held %p, %s: %s',
+  (balanceMinor, held, frozenFor, amountMinor, heldMinor, kind, said) => {
+    const wallet = { balanceMinor, heldMinor: held, sequence: 7, frozenFor }
+    const operation = { amountMinor, heldMinor, isReversal: kind === 'reversal', isPromised: kind === 'capture' }
+    const decision = decide(wallet, operation)
+    if (decision.refusal) return expect(decision.refusal as string).toBe(said)
+    const after = decision.wallet
+    expect(`${after.balanceMinor} ${after.heldMinor} ${after.frozenFor ?? 'active'}`).toBe(said)
+    expect(after.sequence).toBe(amountMinor === 0n ? 7 : 8)
   },
 )

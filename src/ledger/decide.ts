@@ -41,7 +41,7 @@ export function decide(wallet: Wallet, operation: Operation): Decision {
 
   if (isTaking && !isReversal && isFrozen) return { refusal: 'WALLET_INACTIVE' }
   if (wallet.frozenFor === 'closed' && balanceMinor > 0n) return { refusal: 'WALLET_CLOSED' }
-  if (isPromised && balanceMinor < 0n) return { refusal: 'HOLD_UNCOVERED' }
+  if (isPromised && !isTaking && balanceMinor < 0n) return { refusal: 'HOLD_UNCOVERED' }
   if (isTaking && !isReversal && availableMinor < 0n) return { refusal: 'INSUFFICIENT_BALANCE' }
   if (balanceMinor > maxBalanceMinor || balanceMinor < -maxBalanceMinor) return { refusal: 'BALANCE_LIMIT' }
 
