@@ -48,8 +48,9 @@ export async function postLocked(
     const book = await readBook(client, batch, links, wallets, outcomes)
     if (book) releaseExpired(book, wallets)
     const { answers, held, planned } = decideEach(batch, links, { wallets, outcomes, book })
-    const after = new Map([...wallets].filter(([id, wallet]) => wallet !== before.get(id)))
-    for (const { walletId, step } of planned) after.set(walletId, step.wallet)
+    // On a cluster also the wallet of a refusal is updated: its row has the clock.
+    const written = new Set(planned.map(({ walletId }) => walletId))
+    const after = new Map([...wallets].filter(([id, wallet]) => wallet !== before.get(id) || written.has(id)))
     // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
     const writing = after.size > 0 ? write(client, planned, after, writer) : client.query(confirmSql)
     const holding = book && writeHolds(client, book)
