@@ -40,7 +40,7 @@ export async function checkExactness(
 
 const countsSql = `select
   (select count(*) from transfers) as transfers,
-  (select count(*) from outcomes where refusal is null) as posted,
+  (select count(*) from outcomes where sequence is not null) as posted,
   (select count(*) from outcomes where refusal is not null) as refused,
   (select sum(transfers) from positions) as counted,
   (select sum(balance) from wallets) + (select sum(debited - credited) from positions) as total`

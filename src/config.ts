@@ -149,7 +149,7 @@ const settings = z.object({
     })
     .optional(),
   DATABASE_PASSWORD: z.string().min(1).optional(),
-  DATABASE_CONNECTIONS: whole(5, 1_000).optional(),
+  DATABASE_CONNECTIONS: whole(6, 1_000).optional(),
   CURRENCY: z
     .string()
     .refine((code) => parseCurrency(code) !== undefined, 'write a code of ISO 4217 such as USD, EUR or JPY')
@@ -270,8 +270,8 @@ function combinedMistakes(s: Settings): string[] {
       mistakes.push('DATABASE_PASSWORD: DATABASE_URL has a password too; leave one of them out')
     else if (new URL(server).username === '') mistakes.push('DATABASE_PASSWORD: write the user to DATABASE_URL')
   }
-  if (connectionsOf(s) < s.WRITER_LANES + 4)
-    mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 4}: one for each of WRITER_LANES, and four`)
+  if (connectionsOf(s) < s.WRITER_LANES + 5)
+    mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 5}: one for each of WRITER_LANES, and five`)
   if (s.CARD_PROCESSOR === 'stripe') {
     for (const [name, prefix] of stripeKeys)
       if (!s[name]?.startsWith(prefix))
@@ -377,7 +377,7 @@ function toConfig(s: Settings): Config {
 
 /** One connection per fast lane of the writer, one for its careful lane, and ten for everything else. */
 function connectionsOf(s: Settings): number {
-  return s.DATABASE_CONNECTIONS ?? s.WRITER_LANES + 11
+  return s.DATABASE_CONNECTIONS ?? s.WRITER_LANES + 12
 }
 
 /** A browser cannot open the wildcard address. */

@@ -25,7 +25,7 @@ export const heldCases: [
   [0n, 0n, null, 0n, 1n, 'plain', 'INSUFFICIENT_BALANCE'],
   [100n, 60n, null, 5n, 0n, 'plain', '105 60 active'],
   [max, 60n, null, 1n, 0n, 'plain', 'BALANCE_LIMIT'],
-  // A frozen wallet takes no new hold, and refuses before the money is looked at.
+  // A frozen wallet takes no new hold, and refuses before the money is checked.
   [100n, 0n, 'operator', 0n, 1n, 'plain', 'WALLET_INACTIVE'],
   [0n, 0n, 'operator', 0n, 1n, 'plain', 'WALLET_INACTIVE'],
   [50n, 60n, 'debt', 0n, 1n, 'plain', 'WALLET_INACTIVE'],

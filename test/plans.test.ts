@@ -16,6 +16,7 @@ import { longRunning } from '../src/store/connection/database.ts'
 import { insertSeed } from '../src/store/seed.ts'
 import { findChangedWallets } from '../src/store/wallets.ts'
 import { newClient } from './client.ts'
+import { holdClient, holdOf, sweepHolds } from './holds.ts'
 import { recordQueries, type RecordedQuery } from './recorded-queries.ts'
 import { newOperator, type TestOperator } from './operator.ts'
 import { newPage } from './page.ts'
@@ -35,6 +36,8 @@ const indexesOf: Record<string, readonly string[]> = {
   widget_sessions: ['widget_sessions_pkey'],
   link_codes: ['link_codes_pkey'],
   devices: ['devices_token_hash_key'],
+  holds: ['holds_pkey', 'holds_open', 'holds_of_app'],
+  hold_steps: ['hold_steps_pkey'],
 }
 
 let opened: TestService
@@ -73,6 +76,16 @@ beforeAll(async () => {
     `insert into devices (id, token_hash, user_id, client_id, address_hash, expires_at)
      select gen_random_uuid(), sha256(convert_to(id, 'UTF8')), user_id, client_id, sha256('x'), now() + '1 hour' from links`,
   )
+  // Of ten thousand a hold that has ended and one that is open.
+  const holders = people.slice(0, 10_000).map(({ userId }) => userId)
+  await db.query(
+    `insert into holds (wallet_id, id, client_id, reference_type, reference_id, amount, released, created_at, expires_at, closed_at, ended_by)
+     select id, gen_random_uuid(), $1, 'ORDER', 'x', 1, case when is_open then 0 else 1 end, now() - interval '1 day', now() + interval '1 day',
+       case when not is_open then now() end, case when not is_open then 'void' end
+     from unnest($2::uuid[]) id, unnest(array[true, false]) is_open`,
+    [credentials.clientId, holders],
+  )
+  await db.query('update wallets set held = 1 where id = any($1)', [holders])
   await db.query(
     `insert into repeats (reference_key, wallet_id, amount, times, first_at, last_at)
      select reference_key, wallet_id, amount, 1, now(), now() from outcomes`,
@@ -184,6 +197,27 @@ const paths: Path[] = [
     },
   ],
   ['GET wallet', 2, async (client) => ok(await client.wallet(people[5]!.serviceUserId))],
+  [
+    'a hold, its capture, its extension, its end, and their list',
+    6,
+    async (client) => {
+      const holds = holdClient(client, credentials)
+      const { serviceUserId } = people[20]!
+      const { id } = holdOf(await holds.place(serviceUserId, 5))
+      for (const reply of [
+        await holds.extend(id, 1_000_000),
+        await holds.capture(id, { amount: 1, final: false, referenceType: 'PART', referenceId: 'plans' }),
+        await holds.void(id),
+        await holds.read(id),
+        await holds.list(serviceUserId),
+        await holds.list(serviceUserId, { status: 'OPEN', before: id }),
+      ])
+        ok(reply)
+      // Refused in the careful lane, after a look for expired holds.
+      expect((await client.debit(serviceUserId, 1_000)).status).toBe(400)
+      await sweepHolds(opened)
+    },
+  ],
   ['check-balance', 1, async (client) => ok(await client.checkBalance(people[5]!.serviceUserId, '1'))],
   [
     'a session, and the wallet in its widget',

@@ -213,7 +213,7 @@ describe.skipIf(!major)('connections', () => {
   })
 
   test('of a process are never more than DATABASE_CONNECTIONS, under any load', async () => {
-    const environment = { DATABASE_URL: server.url, DATABASE_CONNECTIONS: '5' }
+    const environment = { DATABASE_URL: server.url, DATABASE_CONNECTIONS: '6' }
     // A separate role: connections of the commands below may outlive them by a little.
     await ask(server.url, 'create role watched superuser login')
     const service = await startProcess({ ...environment, DATABASE_URL: server.url.replace('billfold@', 'watched@') })

@@ -169,7 +169,7 @@ export const edgeGuards: readonly Guarded[] = [
   {
     area: 'requests',
     file: 'src/actions/apps/quota.ts',
-    tests: ['src/api/tenant-bounds.test.ts'],
+    tests: ['test/tenant-bounds.test.ts'],
     mutants: [
       [`mine[kind] + count > bound || `, ``],
       [` || waitMs > timeLeftMs`, ``],
@@ -178,7 +178,7 @@ export const edgeGuards: readonly Guarded[] = [
   {
     area: 'requests',
     file: 'src/api/server-bulk.ts',
-    tests: ['src/api/tenant-bounds.test.ts'],
+    tests: ['test/tenant-bounds.test.ts'],
     mutants: [
       [`if (!credentials && text.length > maxUnknownLength) {`, `if (text === '') {`],
       [`if (i % sliceLength === 0 && i > 0) await nextTurn()`, ``],

@@ -1,5 +1,5 @@
 /** `@billfold/sdk/server`: the client for your backend. */
-import type { CheckBalanceRequest, CheckBalanceResponse, PostingRequest, PostingResponse, VerifyLinkRequest, VerifyLinkResponse, WalletRequest, WalletResponse, WidgetSessionRequest, WidgetSessionResponse } from './contract/wire.ts';
+import type { CaptureRequest, CaptureResponse, ChangedHoldResponse, CheckBalanceRequest, CheckBalanceResponse, Hold, HoldRequest, HoldResponse, HoldsRequest, HoldsResponse, PostingRequest, PostingResponse, VerifyLinkRequest, VerifyLinkResponse, WalletRequest, WalletResponse, WidgetSessionRequest, WidgetSessionResponse } from './contract/wire.ts';
 import type { BillfoldEvent, EventsRequest } from './contract/events.ts';
 import { BillfoldError } from './server/error.ts';
 import type { BillfoldOptions } from './server/settings.ts';
@@ -14,6 +14,12 @@ export type OfUser<T> = Omit<T, 'serviceUserId'> & {
 };
 /** `replayed` is true if the reference was used before: this is its first outcome, and no money moved. */
 export type PostingResult = Omit<PostingResponse, 'replayed'> & {
+    replayed: boolean;
+};
+export type HoldResult = Omit<HoldResponse, 'replayed'> & {
+    replayed: boolean;
+};
+export type CaptureResult = Omit<CaptureResponse, 'replayed'> & {
     replayed: boolean;
 };
 export type BulkOperation = OfUser<PostingRequest> & {
@@ -42,6 +48,24 @@ export declare class Billfold {
     debit(request: OfUser<PostingRequest>, options?: CallOptions): Promise<PostingResult>;
     /** Adds money to the wallet. A refund needs its own reference, not that of the debit. */
     credit(request: OfUser<PostingRequest>, options?: CallOptions): Promise<PostingResult>;
+    /** Reserves money of the wallet until it is captured, voided or expires. Repeating a reference never reserves twice. */
+    hold(request: OfUser<HoldRequest>, options?: CallOptions): Promise<HoldResult>;
+    /** Takes money that a hold reserved: all that remains, or `amount`. What remains after it is released, unless `final` is false. */
+    capture(request: CaptureRequest, options?: CallOptions): Promise<CaptureResult>;
+    /** Releases what remains of a hold. */
+    voidHold(request: {
+        holdId: string;
+    }, options?: CallOptions): Promise<ChangedHoldResponse>;
+    /** Lets a hold expire that many seconds from now: never earlier than before, and at most 30 days after it was made. */
+    extendHold(request: {
+        holdId: string;
+        expiresIn: number;
+    }, options?: CallOptions): Promise<ChangedHoldResponse>;
+    getHold(request: {
+        holdId: string;
+    }, options?: CallOptions): Promise<Hold>;
+    /** Lists the holds of your app on a wallet, newest first. */
+    holds(request: OfUser<HoldsRequest>, options?: CallOptions): Promise<HoldsResponse>;
     /**
      * Posts many debits and credits, each as if it were sent alone, and those of one user in the order of the list. Long lists are
      * split into requests of at most a thousand. Repeating the call with the same list is safe: it continues where it stopped.

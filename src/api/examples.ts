@@ -125,7 +125,7 @@ export const holdExample = {
     output: { ...asHeld, message: 'Held 30.00 USD.', hold },
   },
   capture: {
-    input: { holdId: hold.id, amount: 28.5 },
+    input: { holdId: hold.id, amount: 28.5, referenceType, referenceId },
     output: {
       balance: 51.51,
       available: 51.51,

@@ -24,11 +24,11 @@ import * as shape from './shapes.ts'
 
 export function holdRoutes(service: Service): Route[] {
   return [
+    readRoute(service),
     placeRoute(service),
     captureRoute(service),
     voidRoute(service),
     extendRoute(service),
-    readRoute(service),
     listRoute(service),
   ]
 }

@@ -103,6 +103,8 @@ describe('it works', () => {
     await client.credit(su, 10)
     expect((await client.checkBalance(su, required)).body).toEqual({
       balance: 10,
+      available: 10,
+      held: 0,
       requiredAmount: Number(required),
       hasSufficientBalance: isSufficient,
     })

@@ -58,6 +58,8 @@ export const ending: Readonly<Record<string, Ending>> = {
 export const staying: Readonly<Record<string, string>> = {
   transfers: 'the ledger: nothing of it ever goes',
   outcomes: 'a reference is answered again for ever',
+  holds: 'a hold is answered again for ever, and entries lead to it',
+  hold_steps: 'what happened to a hold is never removed, and the database refuses to',
   audit: 'who did what is never removed, and the database refuses to',
   settlements: 'what was paid out to an app is never removed, and the database refuses to',
   app_links: 'one row for each app',

@@ -2,7 +2,7 @@
 import { lockWalletOnCluster } from './cluster/batch.ts'
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
-import { heldSql } from './holds.ts'
+import { heldSql } from './writer/stored-holds.ts'
 import { referenceKeyTextSql } from './outcomes.ts'
 import { maybe } from './connection/rows.ts'
 

@@ -7,7 +7,7 @@ import { done, usual, type Ended, type Kind } from './kind.ts'
 
 const retryAfterMs = 1_000
 
-/** A wallet that somebody holds locked does not keep the others waiting for another run. */
+/** A wallet that another transaction has locked does not keep the others waiting for another run. */
 async function run(service: Service, pieces: readonly Piece[]): Promise<Ended[]> {
   const results = await Promise.allSettled(pieces.map(({ key }) => closeExpired(service, key)))
   return results.map((result): Ended => {

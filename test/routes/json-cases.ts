@@ -85,12 +85,13 @@ export async function goodValues(rig: Rig, route: Route, owner?: TestUser): Prom
     referenceId: `routes ${route.path}`,
     email: 'unknown@example.com',
     sequence: fields.includes('sequence') ? await rig.newEntry(user) : undefined,
+    holdId: fields.includes('holdId') ? await rig.newHold(user) : undefined,
     deviceId: fields.includes('deviceId') ? await rig.newDeviceId(user) : undefined,
   }
   const own = Object.entries(mine).filter(([name]) => fields.includes(name))
   // A filter takes its amounts as decimal text.
   const ten = fields.includes('min') ? '10' : 10
-  const amount = fields.includes('amount') && { amount: route.path.endsWith('/debit') ? 0.01 : ten }
+  const amount = fields.includes('amount') && { amount: /\/(debit|hold)$/.test(route.path) ? 0.01 : ten }
   const one = { direction: 'credit', serviceUserId: user.serviceUserId, amount: 10, referenceType: 'ROUTES' }
   const list = fields.includes('operations') && { operations: [{ ...one, referenceId: `routes ${route.path}` }] }
   return { ...route.example.input, ...Object.fromEntries(own), ...amount, ...list }

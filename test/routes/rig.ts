@@ -7,6 +7,7 @@ import { listDevices } from '../../src/store/people/devices.ts'
 import { newClient } from '../client.ts'
 import { eventually } from '../eventually.ts'
 import { deviceOf } from '../devices.ts'
+import { holdClient, holdOf } from '../holds.ts'
 import { newAppWithEvents } from '../events/rig.ts'
 import { linkUser, newApp, newUser, operator, type Credentials, type TestService, type TestUser } from '../service.ts'
 import { letPass } from '../time.ts'
@@ -89,6 +90,13 @@ export async function openRig(opened: TestService) {
       const [newest] = (await client.wallet(serviceUserId)).body['transactions'] as { sequence: number }[]
       return newest!.sequence
     },
+    /** The id of a new open hold of the app. */
+    newHold: async ({ serviceUserId }: TestUser): Promise<string> => {
+      const client = newClient(opened.app.fetch, app)
+      await client.credit(serviceUserId, 100)
+      const placed = await holdClient(client, app).place(serviceUserId, 30)
+      return holdOf(placed).id
+    },
     newDeviceId: async ({ userId }: TestUser): Promise<string> => {
       await deviceOf(service, { userId, clientId: app.clientId })
       return (await listDevices(pool, userId))[0]!.id
@@ -110,6 +118,8 @@ const precious = [
   'wallets',
   'transfers',
   'outcomes',
+  'holds',
+  'hold_steps',
   'positions',
   'topups',
   'topup_movements',

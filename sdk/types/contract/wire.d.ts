@@ -33,6 +33,9 @@ export type WalletRequest = {
 };
 export type WalletResponse = {
     balance: number;
+    /** The balance without what is held: what a debit or a new hold can take. Absent from services without holds. */
+    available?: number;
+    held?: number;
     /** Newest first. A page may hold fewer than `limit`, or none, although more follow: see `nextBefore`. */
     transactions: Transaction[];
     isActive: boolean;
@@ -48,7 +51,10 @@ export type CheckBalanceRequest = {
 };
 export type CheckBalanceResponse = {
     balance: number;
+    available?: number;
+    held?: number;
     requiredAmount: number;
+    /** Whether what is available covers the amount. */
     hasSufficientBalance: boolean;
 };
 /** The fields of POST /api/server/wallet/debit and /credit, without the credentials. */
@@ -64,11 +70,81 @@ export type PostingRequest = {
 export type MismatchField = 'amount' | 'user' | 'direction';
 export type PostingResponse = {
     balance: number;
+    available?: number;
+    held?: number;
     message: string;
     transactionId?: string;
     /** The reference was used before: this is its first outcome, and no money moved. */
     replayed?: true;
     mismatch?: MismatchField[];
+};
+/** EXPIRED from `expiresAt` on. Only an OPEN hold can be captured, voided and extended. */
+export type HoldStatus = 'OPEN' | 'CAPTURED' | 'VOIDED' | 'EXPIRED';
+/** Money of a wallet that is reserved for the app. */
+export type Hold = {
+    /** `hold_…` */
+    id: string;
+    status: HoldStatus;
+    amount: number;
+    /** What captures took, including what they took beyond the amount. */
+    captured: number;
+    /** What is still held. */
+    remaining: number;
+    currency: string;
+    referenceType: string;
+    referenceId: string;
+    description: string | null;
+    createdAt: string;
+    expiresAt: string;
+    closedAt: string | null;
+};
+/** The fields of POST /api/server/wallet/hold, without the credentials. */
+export type HoldRequest = PostingRequest & {
+    /** Seconds until it expires, 60 to 2592000 (30 days); 604800 (7 days) when absent. */
+    expiresIn?: number;
+};
+/** `hold` is the hold as it is now, also in the answer to a repeat. */
+export type HoldResponse = Omit<PostingResponse, 'transactionId'> & {
+    hold: Hold;
+};
+/** The fields of POST /api/server/wallet/hold/capture, without the credentials. */
+export type CaptureRequest = {
+    holdId: string;
+    /** All that remains when absent. */
+    amount?: number;
+    /** Releases what remains; true when absent. With false every capture needs its own reference. */
+    final?: boolean;
+    /** Takes more than remains, as far as what is available covers it. */
+    allowExtra?: boolean;
+    /** The reference of the entry; that of the hold when absent. */
+    referenceType?: string;
+    referenceId?: string;
+    description?: string;
+};
+export type CaptureResponse = PostingResponse & {
+    hold: Hold;
+};
+/** The answer to POST /api/server/wallet/hold/void and /extend. */
+export type ChangedHoldResponse = {
+    hold: Hold;
+    balance: number;
+    available: number;
+    held: number;
+    replayed?: true;
+};
+/** The fields of GET /api/server/wallet/holds, without the credentials. */
+export type HoldsRequest = {
+    serviceUserId: string;
+    status?: HoldStatus;
+    /** 1 to 200; 50 when absent. */
+    limit?: number;
+    /** Only holds that were made before this one. */
+    before?: string;
+};
+/** Newest first. Pass `nextBefore` as `before` to get the next page; null on the last page. */
+export type HoldsResponse = {
+    holds: Hold[];
+    nextBefore: string | null;
 };
 /** The fields of POST /api/server/wallet/bulk, without the credentials: 1 to 1,000 operations, each posted as if sent alone. */
 export type BulkRequest = {
@@ -103,6 +179,8 @@ export type WidgetSessionResponse = {
 /** GET /api/widget/wallet?session= */
 export type WidgetWalletResponse = {
     balance: number;
+    available?: number;
+    held?: number;
     /** The last 10, newest first. */
     transactions: Transaction[];
     isActive: boolean;

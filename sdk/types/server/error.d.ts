@@ -1,6 +1,6 @@
 /** The one error that calls throw. It holds no query, no request and no error of the runtime, because these contain the secret. */
 import type { AnyErrorCode, ErrorBody } from '../contract/errors.ts';
-import type { MismatchField } from '../contract/wire.ts';
+import type { Hold, MismatchField } from '../contract/wire.ts';
 import type { Redact } from './redact.ts';
 /** A failure of the connection or the answer, as opposed to a refusal of the service. */
 export type FaultCode = 'NETWORK_ERROR' | 'TIMED_OUT' | 'BAD_RESPONSE' | 'ABORTED';
@@ -24,8 +24,13 @@ export declare class BillfoldError extends Error {
     readonly requiresAuth: boolean;
     readonly fields: Record<string, string> | undefined;
     readonly balance: number | undefined;
+    /** The balance without what is held. */
+    readonly available: number | undefined;
+    readonly held: number | undefined;
     readonly requiredAmount: number | undefined;
     readonly shortfall: number | undefined;
+    /** The hold as it is, where it refused the call. */
+    readonly hold: Hold | undefined;
     readonly declineCode: string | undefined;
     /** EVENTS_GONE: the lowest number that is kept. */
     readonly oldest: number | undefined;

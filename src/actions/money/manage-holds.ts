@@ -2,7 +2,7 @@
 import { viewHold, type Capture, type HoldStatus, type HoldView } from '../../ledger/hold.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
-import { findHold, listHolds } from '../../store/holds.ts'
+import { findHold, listHolds } from '../../store/writer/stored-holds.ts'
 import { findLink } from '../../store/links.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'
 import type { HoldPosting, HoldRequest, HoldResult } from '../../store/writer/posting.ts'
@@ -20,7 +20,7 @@ export type NewHold = Reference & {
   readonly arrivedAt: number
 }
 
-/** Holds have references of their own, so that an order has the same pair for its hold and for its capture or debit. */
+/** The references of holds are apart from those of debits, so that an order has the same pair for its hold and for its capture or debit. */
 function holdNamespace(clientId: string): string {
   return `hold:${clientId}`
 }

@@ -24,7 +24,7 @@ beforeAll(async () => {
   database = await testDatabase()
   client = await openClient(database.connection, { name: 'test' })
   // What a thief of the database's own password could do.
-  for (const table of ['transfers', 'outcomes', 'wallets', 'links', 'users']) {
+  for (const table of ['transfers', 'outcomes', 'wallets', 'links', 'users', 'holds', 'hold_steps']) {
     await client.query(`grant all on ${table} to current_user`)
     await client.query(`alter table ${table} disable trigger user`)
   }
@@ -49,6 +49,7 @@ beforeAll(async () => {
   await enter(bob, 3, -500, -500, 'cards', 'R-1')
   await enter(bob, 4, 200, -300, 'app:app_one', 'C-2')
   await client.query(`update wallets set balance = 750, sequence = 3 where id = $1`, [ann])
+  await holdAnn()
   await client.query(`update wallets set balance = -300, sequence = 4, frozen_for = 'debt' where id = $1`, [bob])
   await client.query(
     `insert into outcomes (reference_key, wallet_id, amount, balance, created_at, refusal) values ($1, $2, -800, 750, $3, 'INSUFFICIENT_BALANCE')`,
@@ -81,6 +82,27 @@ async function enter(walletId: string, sequence: number, amount: number, after: 
   )
 }
 
+const open = '11111111-0000-7000-8000-000000000001'
+const captured = '11111111-0000-7000-8000-000000000002'
+
+/** Ann has an open hold of 100, and one of which an entry took 300 and 20 were given back. */
+async function holdAnn(): Promise<void> {
+  const insertHold = `insert into holds (wallet_id, id, client_id, reference_type, reference_id, amount, captured, released, extra, created_at,
+    expires_at, closed_at, ended_by, steps) values ('${ann}', $1, 'app_one', 'ORDER', 'x', $2, $3, $4, $5, now(), now() + interval '1 day', $6, $7, $8)`
+  await client.query(insertHold, [open, 100, 0, 0, 0, null, null, 1])
+  await client.query(insertHold, [captured, 270, 250, 20, 50, new Date(), 'capture', 1])
+  await client.query(
+    `insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, at) values
+     ('${ann}', '${open}', 1, 'extend', 0, null, 'app:app_one', now()), ('${ann}', '${captured}', 1, 'capture', 300, 2, 'app:app_one', now())`,
+  )
+  await client.query(
+    `insert into outcomes (reference_key, wallet_id, amount, balance, held, created_at, is_hold) values
+     ('${open}', '${ann}', -100, 750, 100, now(), true), ('${captured}', '${ann}', -270, 1000, 270, now(), true)`,
+  )
+  await client.query(`insert into work (kind, key, due_at) values ('expire-holds', '${ann}', now() + interval '1 day')`)
+  await client.query(`update wallets set held = 100 where id = '${ann}'`)
+}
+
 /** The faults of the books as the given statement would leave them; nothing stays. */
 async function faultsAfter(corruption: string): Promise<Fault[]> {
   await client.query(corruption)
@@ -100,7 +122,7 @@ let copies: string[] = []
 beforeEach(async () => {
   // Each test begins with the good books again.
   if (copies.length === 0) {
-    copies = ['users', 'wallets', 'links', 'transfers', 'outcomes', 'positions']
+    copies = ['users', 'wallets', 'links', 'transfers', 'outcomes', 'positions', 'holds', 'hold_steps', 'work']
     for (const table of copies) await client.query(`create table good_${table} as table ${table}`)
     return
   }
@@ -128,6 +150,37 @@ const corruptions: [name: string, sql: string, expected: [Check, string | null, 
       ['books-unbalanced', null, null],
     ],
   ],
+  ['a wallet that forgot a hold', `update wallets set held = 0 where id = '${ann}'`, [['wallet-held', ann, null]]],
+  [
+    'a hold that was taken out',
+    `delete from holds where id = '${open}'`,
+    [
+      ['wallet-held', ann, null],
+      ['hold-steps', ann, null],
+      ['outcome-without-hold', ann, null],
+    ],
+  ],
+  [
+    'a hold that captured more than its entries',
+    `update holds set extra = 51 where id = '${captured}'`,
+    [['hold-steps', ann, null]],
+  ],
+  [
+    'a step of a hold that was taken out',
+    `delete from hold_steps where hold_id = '${open}'`,
+    [['hold-steps', ann, null]],
+  ],
+  [
+    'a capture of another amount than its entry',
+    `update hold_steps set amount = 299 where hold_id = '${captured}'; update holds set extra = 49 where id = '${captured}'`,
+    [['hold-entry', ann, null]],
+  ],
+  [
+    'a hold whose outcome is of another amount',
+    `update outcomes set amount = -99 where reference_key = '${open}'`,
+    [['hold-without-outcome', ann, null]],
+  ],
+  ['an open hold that no work will close', `delete from work`, [['hold-unattended', ann, null]]],
   ['a wallet that lost count', `update wallets set sequence = 9 where id = '${ann}'`, [['wallet-sequence', ann, null]]],
   [
     'an amount that was changed',
@@ -136,6 +189,7 @@ const corruptions: [name: string, sql: string, expected: [Check, string | null, 
       ['entry-running-balance', ann, 2],
       ['entry-unlike-outcome', ann, 2],
       ['wallet-balance', ann, null],
+      ['hold-entry', ann, null],
       ['position-differs', null, null],
     ],
   ],
@@ -156,6 +210,7 @@ const corruptions: [name: string, sql: string, expected: [Check, string | null, 
       ['entry-running-balance', ann, 3],
       ['wallet-balance', ann, null],
       ['wallet-sequence', ann, null],
+      ['hold-entry', ann, null],
       ['outcome-without-entry', ann, 2],
       ['position-differs', null, null],
     ],
@@ -273,6 +328,7 @@ const corruptions: [name: string, sql: string, expected: [Check, string | null, 
     'a wallet that is gone',
     `delete from wallets where id = '${ann}'`,
     [
+      ['wallet-held', ann, null],
       ['wallet-missing', ann, null],
       ['books-unbalanced', null, null],
       ['outcome-without-wallet', ann, null],

@@ -5,7 +5,7 @@ import { verifyEntries, verifyEntryLinks, verifyStretchEntries, verifyStretchEnt
 import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { formatMinor, type Fault, type FormatMoney } from './fault.ts'
-import { verifyHolds } from './holds.ts'
+import { verifyHolds } from './hold-checks.ts'
 import { nextSlice, type Slice, type WalletRange } from './slice.ts'
 import type { Stretch } from './stretch.ts'
 import { inParallel, type Connections } from './in-parallel.ts'

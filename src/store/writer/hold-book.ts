@@ -14,7 +14,8 @@ import {
 } from '../../ledger/hold.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
-import { holdClockSql, holdColumns, toSeenHold, type HoldRow } from '../holds.ts'
+import { one } from '../connection/rows.ts'
+import { holdClockSql, holdColumns, toSeenHold, type HoldRow } from './stored-holds.ts'
 import type { HoldResult, PendingPosting } from './posting.ts'
 
 type StepKind = 'capture' | 'void' | 'expiry' | 'extend'
@@ -65,7 +66,7 @@ export async function readHolds(
   })
   const seen = rows.flatMap((row) => (row.id === null ? [] : [toSeenHold(row as HoldRow).hold]))
   return {
-    at: rows[0]!.at,
+    at: one(rows).at,
     holds: new Map(seen.map((hold) => [hold.id, hold])),
     changed: new Set(),
     added: new Set(),

@@ -1,8 +1,8 @@
 /** Reading holds. Only the writer changes them. */
-import type { Hold, HoldStatus } from '../ledger/hold.ts'
-import type { Queryable } from './connection/database.ts'
-import { maybe } from './connection/rows.ts'
-import { referenceKeyOfUuid } from './outcomes.ts'
+import type { Hold, HoldStatus } from '../../ledger/hold.ts'
+import type { Queryable } from '../connection/database.ts'
+import { maybe } from '../connection/rows.ts'
+import { referenceKeyOfUuid } from '../outcomes.ts'
 
 export const holdColumns = `h.wallet_id as "walletId", h.id, h.client_id as "clientId", h.reference_type as "referenceType",
   h.reference_id as "referenceId", h.description, h.amount as "amountMinor", h.captured as "capturedMinor",

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { z } from 'zod'
-import { newClient } from '../../test/client.ts'
-import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../test/service.ts'
+import { newClient } from './client.ts'
+import { newApp, newUser, openTestService, type Credentials, type TestService } from './service.ts'
 
 let opened: TestService
 let shop: Credentials

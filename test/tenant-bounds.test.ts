@@ -1,12 +1,12 @@
 /** What one app or one stranger may have under way: beyond it 429 or 401, before a body is parsed, and no other app notices. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { openQuota } from '../actions/apps/quota.ts'
-import { updateApp } from '../actions/apps/manage-apps.ts'
-import { findApp } from '../store/apps.ts'
-import type { PooledClient } from '../store/connection/pool.ts'
-import { expectBalancedBooks } from '../../test/books.ts'
-import { newClient, type Client } from '../../test/client.ts'
-import { eventually } from '../../test/eventually.ts'
+import { openQuota } from '../src/actions/apps/quota.ts'
+import { updateApp } from '../src/actions/apps/manage-apps.ts'
+import { findApp } from '../src/store/apps.ts'
+import type { PooledClient } from '../src/store/connection/pool.ts'
+import { expectBalancedBooks } from './books.ts'
+import { newClient, type Client } from './client.ts'
+import { eventually } from './eventually.ts'
 import {
   newApp,
   newUser,
@@ -15,7 +15,7 @@ import {
   type Credentials,
   type TestService,
   type TestUser,
-} from '../../test/service.ts'
+} from './service.ts'
 
 setDefaultTimeout(60_000)
 
