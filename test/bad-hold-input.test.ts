@@ -149,7 +149,7 @@ describe.each(queries)('GET %s: %s', (path, field, values, good) => {
     for (const value of values) {
       const { status, body } = await client.get(`/api/server/wallet/${path}`, { ...good(), [field]: value })
       const shown = `${value.slice(0, 40)}: ${JSON.stringify(body).slice(0, 200)}`
-      expect([status, body['code'], Object.keys((body['fields'] ?? {}) as object)], shown).toEqual([
+      expect([status, body['code'], Object.keys(body['fields'] ?? {})], shown).toEqual([
         400,
         'INVALID_REQUEST',
         [field],

@@ -217,6 +217,8 @@ const paths: Path[] = [
       expect((await client.debit(serviceUserId, 1_000)).status).toBe(400)
       await sweepHolds(opened)
     },
+    // A capture is reported to the apps with a live link to the wallet.
+    ['links_live'],
   ],
   ['check-balance', 1, async (client) => ok(await client.checkBalance(people[5]!.serviceUserId, '1'))],
   [

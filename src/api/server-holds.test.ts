@@ -66,6 +66,21 @@ const chargeBack = (minor: bigint) =>
 const frozenFor = async () =>
   (await opened.service.db.pool.query('select frozen_for from wallets where id = $1', [user.userId])).rows[0].frozen_for
 
+const lifeOf = (hold: { createdAt: string; expiresAt: string }) =>
+  Date.parse(hold.expiresAt) - Date.parse(hold.createdAt)
+const refusal = ({ status, body }: { status: number; body: Record<string, unknown> }) => [status, body['code']]
+const place = async (amount = 80) => holdOf(await holds.place(su, amount, { expiresIn: 60 })).id
+const correct = (amountMinor: bigint) =>
+  postForService(opened.service, {
+    walletId: user.userId,
+    counterAccount: 'adjustments',
+    amountMinor,
+    isByOperator: true,
+    referenceType: 'CORRECTION',
+    referenceId: String(Math.random()),
+    description: null,
+  })
+
 describe('it works', () => {
   test('a hold lowers what is available and leaves the balance', async () => {
     const placed = await holds.place(su, 30, { description: 'Order 7', referenceId: 'order-7' })
@@ -175,8 +190,6 @@ describe('it works', () => {
 
   test('an extension moves the end later, never earlier, and never past 30 days', async () => {
     const placed = holdOf(await holds.place(su, 30, { expiresIn: 600 }))
-    const lifeOf = (hold: { createdAt: string; expiresAt: string }) =>
-      Date.parse(hold.expiresAt) - Date.parse(hold.createdAt)
     const later = holdOf(await holds.extend(placed.id, 3_600))
     expect(lifeOf(later)).toBeGreaterThanOrEqual(3_600_000)
     expect(holdOf(await holds.extend(placed.id, 60)).expiresAt).toBe(later.expiresAt)
@@ -309,8 +322,6 @@ describe('a repeat', () => {
 })
 
 describe('it refuses', () => {
-  const refusal = ({ status, body }: { status: number; body: Record<string, unknown> }) => [status, body['code']]
-
   test('a hold, an extra and a debit beyond what is available', async () => {
     const { id } = holdOf(await holds.place(su, 60))
     expect(refusal(await holds.place(su, 40.01))).toEqual([400, 'INSUFFICIENT_BALANCE'])
@@ -412,8 +423,6 @@ describe('it refuses', () => {
 })
 
 describe('an expired hold', () => {
-  const place = async (amount = 80) => holdOf(await holds.place(su, amount, { expiresIn: 60 })).id
-
   test('counts as expired from its instant, before anything has closed it', async () => {
     const id = await place()
     await letHoldsAge(opened, 61)
@@ -541,16 +550,6 @@ describe('promises are kept', () => {
 
   test('a correction by an operator takes nothing that is held', async () => {
     await holds.place(su, 90)
-    const correct = (amountMinor: bigint) =>
-      postForService(opened.service, {
-        walletId: user.userId,
-        counterAccount: 'adjustments',
-        amountMinor,
-        isByOperator: true,
-        referenceType: 'CORRECTION',
-        referenceId: String(Math.random()),
-        description: null,
-      })
     expect(await correct(-1_001n)).toMatchObject({ outcome: { refusal: 'INSUFFICIENT_BALANCE', heldMinor: 9_000n } })
     expect(await correct(-1_000n)).toMatchObject({
       outcome: { refusal: null, balanceMinor: 9_000n, heldMinor: 9_000n },
@@ -562,9 +561,10 @@ describe('promises are kept', () => {
     expect(await findKeptReason(opened.service.db.pool, user.userId)).toBe('hold')
     await holds.capture(id)
     expect(await findKeptReason(opened.service.db.pool, user.userId)).toBeUndefined()
-    await expect(
-      opened.service.db.pool.query(`update wallets set frozen_for = 'closed', held = 1 where id = $1`, [user.userId]),
-    ).rejects.toThrow('wallets_closed_is_empty')
+    const closing = opened.service.db.pool.query(`update wallets set frozen_for = 'closed', held = 1 where id = $1`, [
+      user.userId,
+    ])
+    expect(await closing.then(String, String)).toContain('wallets_closed_is_empty')
   })
 })
 
@@ -587,5 +587,5 @@ test('the database refuses to hold more than the balance, to capture more than w
     ],
     [`update hold_steps set amount = 1 where hold_id = '${key}'`, 'permission denied|never|append|changed'],
   ] as const)
-    await expect(pool.query(sql)).rejects.toThrow(new RegExp(message))
+    expect(await pool.query(sql).then(String, String)).toMatch(new RegExp(message))
 })

@@ -8,7 +8,6 @@ import {
   minHoldSeconds,
   remainingOf,
   usualHoldSeconds,
-  type HoldStatus,
   type HoldView,
 } from '../ledger/hold.ts'
 import { majorNumber, parseAmount, type Currency } from '../ledger/money.ts'
@@ -289,7 +288,7 @@ function listRoute(service: Service): Route {
       if (read.refusal) return read.refusal
       const { serviceUserId, status, limit, before } = read.input
       const found = await readHolds(service, read.app, serviceUserId, {
-        status: status as HoldStatus | undefined,
+        status,
         before: before === undefined ? undefined : parseHoldId(before),
         limit: Number(limit ?? 50),
       })

@@ -64,7 +64,7 @@ export async function readHolds(
       plainArray(named, ({ id }) => id),
     ],
   })
-  const seen = rows.flatMap((row) => (row.id === null ? [] : [toSeenHold(row as HoldRow).hold]))
+  const seen = rows.flatMap((row) => (row.id === null ? [] : [toSeenHold(row).hold]))
   return {
     at: one(rows).at,
     holds: new Map(seen.map((hold) => [hold.id, hold])),
@@ -158,7 +158,7 @@ function refused(book: HoldBook, hold: Hold, refusal: HoldRefusal): HoldPlan {
   return { result: { kind: 'hold-refused', refusal, hold: viewHold(hold, book.at) } }
 }
 
-export function asResult(book: HoldBook, hold: Hold, wallet: Wallet, isRepeat: boolean): HoldResult {
+function asResult(book: HoldBook, hold: Hold, wallet: Wallet, isRepeat: boolean): HoldResult {
   const { balanceMinor, heldMinor } = wallet
   return { kind: 'hold', hold: viewHold(hold, book.at), balanceMinor, heldMinor, isRepeat }
 }
@@ -200,13 +200,14 @@ with hold as (
 )
 select 1`
 
+const time = (at: Date | null) => at && at.toISOString()
+
 /** Undefined when nothing changed. */
 export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> | undefined {
   if (book.changed.size === 0) return undefined
   const holds = [...book.changed].map((id) => book.holds.get(id)!)
   const added = [...book.added].map((id) => book.holds.get(id)!)
   const { steps } = book
-  const time = (at: Date | null) => at && at.toISOString()
   const values = [
     plainArray(holds, ({ walletId }) => walletId),
     plainArray(holds, ({ id }) => id),

@@ -158,18 +158,18 @@ async function whileLocked<T>(user: TestUser, work: () => Promise<T>, meanwhile:
   return await working
 }
 
-describe('who comes first under the lock of the wallet decides', () => {
-  const placed = async () => {
-    const user = await newUser(opened.service, credentials)
-    await client.credit(user.serviceUserId, 100)
-    const { id } = holdOf(await holds.place(user.serviceUserId, 60, { expiresIn: 60 }))
-    return { user, id }
-  }
-  const figures = async ({ serviceUserId }: TestUser) => {
-    const { balance, held } = (await client.wallet(serviceUserId)).body
-    return [balance, held]
-  }
+const placed = async () => {
+  const user = await newUser(opened.service, credentials)
+  await client.credit(user.serviceUserId, 100)
+  const { id } = holdOf(await holds.place(user.serviceUserId, 60, { expiresIn: 60 }))
+  return { user, id }
+}
+const figures = async ({ serviceUserId }: TestUser) => {
+  const { balance, held } = (await client.wallet(serviceUserId)).body
+  return [balance, held]
+}
 
+describe('who comes first under the lock of the wallet decides', () => {
   test('a capture that waits for the row while its hold expires is refused: the clock is read under the lock', async () => {
     const { user, id } = await placed()
     const late = await whileLocked(
@@ -221,7 +221,7 @@ describe('who comes first under the lock of the wallet decides', () => {
           () => eventually(async () => opened.service.writer.depths().holds, 2),
         )
         expect(replies.map(({ status }) => status)).toEqual([200, 409])
-        expect(replies[1]!.body['code']).toBe('HOLD_CLOSED')
+        expect(replies[1].body['code']).toBe('HOLD_CLOSED')
         expect(await figures(user)).toEqual([first === 'capture' ? 40 : 100, 0])
       }
     },
@@ -237,7 +237,7 @@ describe('who comes first under the lock of the wallet decides', () => {
         ),
       () => eventually(async () => opened.service.writer.depths().holds, 2),
     )
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(replies.map(({ status }) => String(status)).toSorted()).toEqual(['200', '409'])
     expect(await figures(user)).toEqual([40, 0])
   })
 })

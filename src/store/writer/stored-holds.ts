@@ -43,7 +43,7 @@ export type HoldFilter = {
 }
 
 /** How many holds one page reads: those of a rare status may be below any number of others. */
-export const holdPageSpan = 1_000
+const holdPageSpan = 1_000
 
 const isStatusSql: Readonly<Record<HoldStatus, string>> = {
   OPEN: 'h."closedAt" is null and h."expiresAt" > h.at',
