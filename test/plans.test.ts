@@ -87,6 +87,10 @@ beforeAll(async () => {
   )
   await db.query('update wallets set held = 1 where id = any($1)', [holders])
   await db.query(
+    `insert into hold_steps (wallet_id, hold_id, number, kind, amount, actor, at)
+     select wallet_id, id, 1, 'extend', 0, 'system', now() from holds`,
+  )
+  await db.query(
     `insert into repeats (reference_key, wallet_id, amount, times, first_at, last_at)
      select reference_key, wallet_id, amount, 1, now(), now() from outcomes`,
   )
