@@ -28,7 +28,7 @@ const files = [
   'handle-errors.mjs',
   'verify.mjs',
 ]
-/** These snippets run in orders.test.ts, servers.test.ts, sdk/served.test.ts, test/events and src/cli. */
+/** These snippets run in orders.test.ts, servers.test.ts, sdk/served.test.ts, test/events, test/hold-docs.test.ts and src/cli. */
 const elsewhere = [
   'events.sql',
   'events.mjs',
@@ -39,6 +39,7 @@ const elsewhere = [
   'events-commands',
   'listen',
   'an-event',
+  'hold-order.mjs',
   'db-postgres.mjs',
   'orders.sql',
   'server-hono.mjs',
