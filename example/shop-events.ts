@@ -1,6 +1,7 @@
 /**
  * What happens in the wallets without the shop: a payment whose answer never came, a top-up, a disconnect. The shop reads the feed of
- * events at its start, so it finds what happened while it was down. While it runs, each webhook makes it read on.
+ * events from the last number that it stored, so it finds what happened while it was down. Without webhooks it then waits at the feed
+ * for the next event. With webhooks, each of them makes it read on.
  */
 import { Billfold, BillfoldError, WebhookError, verifyWebhook } from '@billfold/sdk/server'
 import type { ShopConfig } from './config.ts'
@@ -10,15 +11,18 @@ export type ShopEvents = ReturnType<typeof openEvents>
 
 /** Between attempts at the start while the service does not answer. */
 const pausesMs = [1_000, 2_000, 5_000, 10_000]
+const longestWaitSeconds = 20
 
 export function openEvents({ billfold: settings, webhookSecrets }: ShopConfig, store: Store) {
   const billfold = new Billfold(settings)
+  // With 0 a read ends at the last event. Otherwise it waits there for the next one, and never ends.
+  const wait = webhookSecrets.length > 0 ? 0 : longestWaitSeconds
   let reading: Promise<void> = Promise.resolve()
 
-  /** Reads one event after the other up to the last one. Each effect is stored together with the number of its event. */
+  /** Reads one event after the other. Each effect is stored together with the number of its event. */
   async function readOn(): Promise<void> {
     try {
-      for await (const event of billfold.events({ after: store.feedNumber(), wait: 0 })) store.applyEvent(event)
+      for await (const event of billfold.events({ after: store.feedNumber(), wait })) store.applyEvent(event)
     } catch (error) {
       if (!(error instanceof BillfoldError) || error.code !== 'EVENTS_GONE' || error.oldest === undefined) throw error
       // The shop was down for longer than events are kept. An order without an answer is settled when it is paid again: same reference.
@@ -36,7 +40,7 @@ export function openEvents({ billfold: settings, webhookSecrets }: ShopConfig, s
   }
 
   return {
-    /** At the start: through an outage of the service. An app whose events are off has none to read. */
+    /** Through an outage of the service. An app whose events are off has none to read. */
     async start(): Promise<void> {
       for (let failures = 0; ; failures++) {
         try {

@@ -13,6 +13,7 @@ import { postForService } from '../../src/actions/money/post.ts'
 import { addEndpoint } from '../../src/actions/webhooks/manage-endpoints.ts'
 import { newWebhookSecret, webhookHeaders } from '../../src/actions/webhooks/webhook-signature.ts'
 import { updateLinkDisconnected } from '../../src/store/links.ts'
+import { locks } from '../../src/store/locks.ts'
 import { newClient, type Client } from '../client.ts'
 import { newAppWithEvents, numberAll } from '../events/rig.ts'
 import { eventually } from '../eventually.ts'
@@ -37,10 +38,12 @@ let way: ReturnType<typeof Bun.serve>
 let shop: Shop
 let dataDir: string
 let port: number
-/** Until there is an endpoint, no webhook has this one. */
-let secret = newWebhookSecret()
+/** Empty until there is an endpoint. */
+let secret = ''
 /** What becomes of the answer to a debit or credit; the request itself always reaches the service. */
 let onPosted: (response: Response) => Response | Promise<Response> = (response) => response
+/** While it is set, a read of the feed that finds no event is answered at once, and it is called. */
+let onRead: (() => void) | undefined
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'billfold-shop-events-'))
@@ -73,18 +76,32 @@ afterAll(async () => {
 })
 
 async function pass(request: Request): Promise<Response> {
-  const { pathname, search } = new URL(request.url)
+  const { pathname, searchParams } = new URL(request.url)
   const body = request.method === 'POST' ? await request.text() : undefined
-  const answer = await fetch(service.url + pathname + search, {
+  const isRead = pathname === '/api/server/events'
+  if (isRead && onRead) searchParams.set('wait', '0')
+  const answer = await fetch(`${service.url}${pathname}?${searchParams}`, {
     method: request.method,
     headers: { 'content-type': 'application/json' },
+    // A shop that was stopped no longer waits for events.
+    signal: request.signal,
     ...(body !== undefined && { body }),
   })
   const response = new Response(await answer.text(), {
     status: answer.status,
     headers: { 'content-type': 'application/json' },
   })
+  if (isRead) onRead?.()
   return /\/(debit|credit)$/.test(pathname) ? await onPosted(response) : response
+}
+
+/** Meanwhile no event gets its number: the service's job finds the lock taken. */
+async function withoutNumbers(work: () => Promise<void>): Promise<void> {
+  const key = await opened.service.db.pool.connect()
+  await key.query('select pg_advisory_lock($1)', [locks.numberEvents])
+  await work()
+  await key.query('select pg_advisory_unlock($1)', [locks.numberEvents])
+  key.release()
 }
 
 const start = () => startShop({ port, dataDir, serviceOrigin: way.url.origin, app, webhookSecret: secret })
@@ -108,6 +125,17 @@ async function click(path: string, body: object = {}): Promise<Record<string, un
 }
 
 const place = async (productId: string) => String((await click('/orders', { productId }))['orderId'])
+
+const topUp = (amountMinor: bigint) =>
+  postForService(opened.service, {
+    walletId: ann.userId,
+    counterAccount: 'cards',
+    amountMinor,
+    isReversal: false,
+    referenceType: 'TOPUP',
+    referenceId: crypto.randomUUID(),
+    description: null,
+  })
 
 /** The shop dies after the service has moved the money, and before the shop knows. */
 async function killedAt(path: string): Promise<void> {
@@ -140,18 +168,26 @@ describe('a shop that was down, without webhooks,', () => {
     expect(await click(`/orders/${id}/pay`)).toMatchObject({ kind: 'refused' })
     expect(await orderOf(id)).toMatchObject({ status: 'refused', shortfall: 20 })
     await stopShop(shop)
-    await postForService(opened.service, {
-      walletId: ann.userId,
-      counterAccount: 'cards',
-      amountMinor: 750n,
-      isReversal: false,
-      referenceType: 'TOPUP',
-      referenceId: 'topup-1',
-      description: null,
-    })
+    await topUp(750n)
     shop = await start()
     await eventually(async () => (await orderOf(id)).shortfall, 12.5)
     expect(await statusOf(id)).toBe('refused')
+  })
+
+  test('finds what gets its number only after the shop has read the feed', async () => {
+    const id = await place('radio')
+    expect(await click(`/orders/${id}/pay`)).toMatchObject({ kind: 'refused' })
+    expect(await orderOf(id)).toMatchObject({ shortfall: 12.5 })
+    await stopShop(shop)
+    await withoutNumbers(async () => {
+      await topUp(250n)
+      const { promise: isRead, resolve } = Promise.withResolvers<void>()
+      onRead = resolve
+      shop = await start()
+      await isRead
+      onRead = undefined
+    })
+    await eventually(async () => (await orderOf(id)).shortfall, 10)
   })
 
   test('removes the link of a user who disconnected it', async () => {
@@ -209,13 +245,15 @@ describe('the events of a shop', () => {
   test('are none while they are off, and begin again at the oldest when some are gone', async () => {
     const other = await newApp(opened.service)
     const store = newStore()
-    await openEvents(settings(other), store).start()
+    // With a secret the shop waits for webhooks, not at the feed.
+    const read = () => openEvents(settings(other, [newWebhookSecret()]), store).start()
+    await read()
     expect(store.feedNumber()).toBe(0)
     await setAppEvents(opened.service, operator, other.clientId, true)
     for (let i = 0; i < 4; i++) await newUser(opened.service, other)
     await numberAll(opened.service)
     await opened.service.db.pool.query('delete from event_pages where client_id = $1 and first < 4', [other.clientId])
-    await openEvents(settings(other), store).start()
+    await read()
     expect(store.feedNumber()).toBe(5)
   })
 
