@@ -50,6 +50,17 @@ const goals = {
   'answer → endpoint, p99': { most: 1_500, unit: 'ms' },
   'answer → endpoint, p99 beside dead endpoints ÷ alone': { most: 1.2 },
   'debits beside dead endpoints ÷ alone': { least: 0.97 },
+  'debits ÷ before holds': { least: 0.98 },
+  'processor time of a debit, before holds ÷ now': { least: 0.98 },
+  'debits on wallets with a hold ÷ without': { least: 0.95 },
+  'processor time of a debit, without a hold ÷ with one': { least: 0.95 },
+  'holds ÷ debits': { least: 0.9 },
+  'processor time, debit ÷ hold': { least: 0.9 },
+  'captures ÷ debits': { least: 0.4 },
+  'processor time, debit ÷ capture': { least: 0.4 },
+  'expiry of a few holds, latest': { most: 2_000, unit: 'ms' },
+  'many holds expire in one second, gone after': { most: 60_000, unit: 'ms' },
+  'debits beside these expiries ÷ alone': { least: 0.8 },
 } as const satisfies Record<string, Goal>
 
 export type FigureName = keyof typeof goals

@@ -10,7 +10,8 @@ export type Target = {
 
 export type Job = {
   readonly target: Target
-  readonly call: 'debit' | 'check-balance' | 'bulk'
+  /** `hold` is one of the usual time. `capture` takes all of a hold: its lines of `usersFile` are ids of holds. */
+  readonly call: 'debit' | 'hold' | 'capture' | 'check-balance' | 'bulk'
   /** The number of users that take part, from the first on: 1 is one hot wallet. */
   readonly users: number
   readonly connections: number
@@ -22,6 +23,8 @@ export type Job = {
   readonly perSecond?: number
   /** Busy answers (429, 503) are expected: the load repeats such a request after a second, until it succeeds. */
   readonly isPatient?: boolean
+  /** Each line of the users' file once, from the first on; the round ends early when none is left. */
+  readonly isInOrder?: boolean
   /** The prefix of every referenceId of the round, so that no two rounds share one. */
   readonly mark: string
 }

@@ -72,3 +72,15 @@ test('an answer that asks to repeat the request is recognised, alone or among ma
   expect(isBusy(Buffer.from('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 2\r\n\r\n{}'))).toBe(true)
   expect([503, 400].map((status) => isBusy(Buffer.from(many(status))))).toEqual([true, false])
 })
+
+test('a hold has the fields of a debit, and a capture names its hold', () => {
+  const hold = buildTemplate({ ...job, call: 'hold' }, 4).bytes.toString()
+  expect(hold).toStartWith('POST /api/server/wallet/hold HTTP/1.1\r\n')
+  expect(JSON.parse(hold.split('\r\n\r\n')[1]!)).toMatchObject({ serviceUserId: '####', amount: 0.01 })
+  const { bytes, offsets } = buildTemplate({ ...job, call: 'capture' }, 6)
+  bytes.write('hold_1', offsets[0]!.userAt)
+  const [head, body] = bytes.toString().split('\r\n\r\n')
+  expect(head).toStartWith('POST /api/server/wallet/hold/capture HTTP/1.1\r\n')
+  expect(head).toContain(`Content-Length: ${body!.length}`)
+  expect(JSON.parse(body!)).toEqual({ clientId: 'app_1', clientSecret: 'bfs_1', holdId: 'hold_1' })
+})

@@ -59,6 +59,8 @@ async function runJob(job: Job): Promise<Result> {
   const recentUsers = new Int32Array(recentSize)
   const recentReferences = new Int32Array(recentSize)
   let references = 0
+  let nextInOrder = 0
+  const isUsedUp = () => job.isInOrder === true && nextInOrder >= userCount
   let open = job.connections
   /** At a fixed rate: connections without a request in flight, and the number of requests sent. */
   const idle: Bun.Socket<Line>[] = []
@@ -75,7 +77,7 @@ async function runJob(job: Job): Promise<Result> {
   function chooseOne(line: Line, position: Offsets): void {
     const { bytes } = line.template
     const dice = Math.random()
-    line.user = (Math.random() * userCount) | 0
+    line.user = job.isInOrder ? nextInOrder++ : (Math.random() * userCount) | 0
     if (job.call === 'check-balance') line.asked = 'read'
     else if (dice < job.replayed && done.posted > 0) {
       line.asked = 'replayed'
@@ -111,6 +113,7 @@ async function runJob(job: Job): Promise<Result> {
   }
 
   function send(socket: Bun.Socket<Line>, at = performance.now()): void {
+    if (isUsedUp()) return finish(socket)
     const line = socket.data
     choose(line)
     line.sentAt = at

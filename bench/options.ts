@@ -44,6 +44,11 @@ npm run bench -- events [--seconds 2] [--cycles 7] [--users 20000] [--rate 200] 
   debits with events on against off, and off against a checkout from before events; events a second from the feed and to an endpoint;
   how soon an event arrives, alone and beside dead endpoints
 
+npm run bench -- holds [--seconds 2] [--cycles 7] [--users 30000] [--expiring 100000] [--before checkout]
+
+  debits against a checkout from before holds, and on wallets with a hold against without; holds and captures against debits; so many
+  holds that expire in one second, and debits meanwhile
+
 npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [--seconds 8]
 
   debits on a test database, on one server or a cluster, and the processor time of each node per debit

@@ -21,11 +21,18 @@ const referenceDigits = 8
 
 export function buildTemplate(job: Job, userLength: number): RequestTemplate {
   if (job.call === 'check-balance') return buildCheckBalance(job, userLength)
-  return job.call === 'bulk' ? buildBulk(job, userLength) : buildDebit(job, userLength)
+  if (job.call === 'capture') return buildCapture(job, userLength)
+  return job.call === 'bulk' ? buildBulk(job, userLength) : buildOne(job, userLength)
 }
 
-function buildDebit(job: Job, userLength: number): RequestTemplate {
-  return toPost(job, 'debit', `{${credentials(job)},${operation(job, userLength)}}`, 1)
+/** A hold has the fields of a debit. */
+function buildOne(job: Job, userLength: number): RequestTemplate {
+  return toPost(job, job.call, `{${credentials(job)},${operation(job, userLength)}}`, 1)
+}
+
+function buildCapture(job: Job, idLength: number): RequestTemplate {
+  const text = postText(job, 'hold/capture', `{${credentials(job)},"holdId":"${'#'.repeat(idLength)}"}`)
+  return { bytes: Buffer.from(text), offsets: [{ userAt: text.indexOf('"#') + 1, amountAt: -1, referenceAt: -1 }] }
 }
 
 function buildBulk(job: Job, userLength: number): RequestTemplate {
@@ -46,10 +53,15 @@ function operation({ mark }: Job, userLength: number): string {
   )
 }
 
-function toPost({ target }: Job, path: string, body: string, size: number): RequestTemplate {
-  const text =
+function postText({ target }: Job, path: string, body: string): string {
+  return (
     `POST /api/server/wallet/${path} HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\n` +
     `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  )
+}
+
+function toPost(job: Job, path: string, body: string, size: number): RequestTemplate {
+  const text = postText(job, path, body)
   const offsets: Offsets[] = []
   for (let at = 0; offsets.length < size; at = offsets.at(-1)!.referenceAt) {
     const userAt = text.indexOf('"#', at) + 1

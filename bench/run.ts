@@ -6,6 +6,7 @@ import { drawComparison } from './comparison.ts'
 import { measureEvents } from './events.ts'
 import { runFaults } from './faults/run.ts'
 import { measureGrowth } from './growth.ts'
+import { measureHolds } from './holds.ts'
 import { measureLatency } from './latency.ts'
 import { measureLimits } from './limits.ts'
 import { measure } from './measure.ts'
@@ -22,6 +23,7 @@ else if (first === 'books') await measureBooks(rest)
 else if (first === 'latency') process.exitCode = (await measureLatency(rest)) ? 0 : 1
 else if (first === 'limits') process.exitCode = (await measureLimits(rest)) ? 0 : 1
 else if (first === 'events') process.exitCode = (await measureEvents(rest)) ? 0 : 1
+else if (first === 'holds') process.exitCode = (await measureHolds(rest)) ? 0 : 1
 else if (first === 'mutants') process.exitCode = (await runMutants(rest)) ? 0 : 1
 else if (first === 'tenants') process.exitCode = (await measureTenants(rest)) ? 0 : 1
 else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1
