@@ -134,7 +134,7 @@ test('the wallet on a device costs no query more than with a session alone', asy
 describe('time, by the database’s clock', () => {
   test('the password counts for ten minutes', async () => {
     const { serviceUserId, device } = await newMember()
-    await rig.setLate(9.9 * minuteMs)
+    await rig.setLate(9 * minuteMs)
     expect(await proofOf(await sessionOf(serviceUserId), device)).toBe('presence')
     await rig.setLate(10.1 * minuteMs)
     expect(await proofOf(await sessionOf(serviceUserId), device)).toBe('person')
@@ -195,7 +195,7 @@ describe('the password on this device', () => {
     const header = { 'billfold-device': String(proved.body['deviceToken']) }
     expect(await proofOf(session, header)).toBe('presence')
     expect((await call('account', session, header)).status).toBe(200)
-    await rig.setLate(9.9 * minuteMs)
+    await rig.setLate(9 * minuteMs)
     expect(await proofOf(await sessionOf(serviceUserId), header)).toBe('presence')
     await rig.setLate(10.1 * minuteMs)
     expect(await proofOf(await sessionOf(serviceUserId), header)).toBe('session')

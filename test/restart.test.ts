@@ -1,6 +1,6 @@
 /** Processes that end, are replaced or die, under clients who do not stop asking. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { eventually } from './eventually.ts'
 import { answersOf, failuresOf, startClients, type KeepAliveClient, type Load } from './keep-alive.ts'
@@ -9,12 +9,25 @@ import { newApp, newUsers, openTestService, type Credentials, type TestService }
 
 setDefaultTimeout(180_000)
 
-/** Sockets that listen on the port, of any process: state 0A in the kernel's table. */
-function listenersOn(port: number): number {
+/** The inodes of the sockets that listen on the port, of any process: state 0A in the kernel's table. */
+function listenersOn(port: number): string[] {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => readFileSync(path, 'utf8').split('\n'))
-  return lines.map((line) => line.trim().split(/\s+/)).filter((row) => row[1]?.endsWith(local) && row[3] === '0A')
-    .length
+  const rows = lines.map((line) => line.trim().split(/\s+/))
+  return rows.filter((row) => row[1]?.endsWith(local) && row[3] === '0A').map((row) => row[9]!)
+}
+
+/** Whether the process itself listens on the port; its workers are not counted. */
+function listensOn(pid: number, port: number): boolean {
+  const links = readdirSync(`/proc/${pid}/fd`).map((file) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${file}`)
+    } catch {
+      // It was closed meanwhile.
+      return ''
+    }
+  })
+  return listenersOn(port).some((inode) => links.includes(`socket:[${inode}]`))
 }
 
 let opened: TestService
@@ -143,11 +156,11 @@ describe('with two workers', () => {
       const asking = [connectAgain(), connectAgain(), askAgain()]
       const [first, second] = workersOf(service)
       process.kill(first!, 'SIGKILL')
-      // The guard listens beside the second worker long before a new worker can; without a guard, nothing does.
-      for (let waited = 0; waited < 400 && listenersOn(Number(port)) < 2; waited += 10) await Bun.sleep(10)
+      // The guard listens beside the second worker until a new worker does; without a guard, the parent never listens.
+      await eventually(() => listensOn(service.pid, Number(port)), true)
       process.kill(second!, 'SIGKILL')
       await waitForWorkers(service, [first!, second!])
-      await eventually(() => listenersOn(Number(port)), 2)
+      await eventually(() => listenersOn(Number(port)).length, 2)
       await eventually(async () => (await fetch(`${service.url}/healthz`, { keepalive: false })).status, 200)
       state.isOn = false
       await Promise.all(asking)

@@ -13,6 +13,7 @@ import { createUser } from '../../src/actions/people/create-user.ts'
 import { deleteAccount } from '../../src/actions/people/delete-account.ts'
 import { checkSession, createSession } from '../../src/actions/people/open-session.ts'
 import { deleteExpired } from '../../src/store/cleanup.ts'
+import { journalPing } from '../../src/store/events/journal.ts'
 import { updateLinkDisconnected } from '../../src/store/links.ts'
 
 setDefaultTimeout(60_000)
@@ -141,12 +142,16 @@ describe('it works', () => {
     const { pool } = opened.service.db
     const busyBefore = pool.totalCount - pool.idleCount
     const waiting = app.read({ after: '2', wait: '20' })
-    const silent = other.read({ after: '1', wait: '1' })
+    const silent = other.read({ after: '1', wait: '20' })
     await eventually(() => opened.service.eventWaits.count(), 2)
     await eventually(() => pool.totalCount - pool.idleCount <= busyBefore, true)
     await app.client.credit(serviceUserId, 1)
     expect(((await waiting).body['events'] as Event[]).map(({ number }) => number)).toEqual([3])
-    expect((await silent).body).toEqual({ events: [], last: 1, oldest: 1 })
+    expect(opened.service.eventWaits.count()).toBe(1)
+    await newUser(opened.service, other)
+    await numberAll(opened.service)
+    expect(((await silent).body['events'] as Event[]).map(({ number }) => number)).toEqual([2])
+    expect((await other.read({ after: '2', wait: '1' })).body).toEqual({ events: [], last: 2, oldest: 1 })
     expect(opened.service.eventWaits.count()).toBe(0)
   })
 })
@@ -337,10 +342,13 @@ describe('it refuses', () => {
     const [app, off] = [await openApp(), await openApp()]
     await app.events()
     await off.events()
-    const waiting = [app.read({ after: '1', wait: '2' }), off.read({ after: '1', wait: '2' })]
+    const waiting = [app.read({ after: '1', wait: '20' }), off.read({ after: '1', wait: '20' })]
     await eventually(() => opened.service.eventWaits.count(), 2)
     await setAppActive(opened.service, operator, app.clientId, false)
     await setAppEvents(opened.service, operator, off.clientId, false)
+    // An event that another process writes meanwhile ends the wait.
+    for (const { clientId } of [app, off]) await journalPing(opened.service.db.pool, clientId)
+    await numberAll(opened.service)
     const codes = (await Promise.all(waiting)).map(({ status, body }) => `${status} ${String(body['code'])}`)
     expect(codes).toEqual(['401 INVALID_CLIENT', '403 EVENTS_OFF'])
   })
