@@ -1,5 +1,6 @@
 /** The wire between the service and its database, in every way it can fail, and everybody who is on it. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { Client as Postgres } from 'pg'
 import { startJobs } from '../src/actions/jobs.ts'
 import { kindsOf } from '../src/work/kinds.ts'
 import { startWork } from '../src/work/runner.ts'
@@ -25,7 +26,8 @@ beforeEach(async () => {
   client = newClient(opened.app.fetch, app)
   users = []
   for (let i = 0; i < 4; i++) users.push((await newUser(opened.service, app)).serviceUserId)
-  for (const user of users) expect((await client.credit(user, 1_000)).status).toBe(200)
+  // As a client does: after a 503 it sends the request again.
+  for (const user of users) await eventually(async () => (await client.credit(user, 1_000, user)).status, 200)
 })
 afterEach(async () => {
   wire.mend()
@@ -84,11 +86,48 @@ async function openEverything(): Promise<void> {
   expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400])
   expect((await client.credit(user, 600)).status).toBe(200)
 }
+
 const refusedAfterHeal = async () =>
   (await Promise.all(Array.from({ length: 10 }, askEverything).flat()))
     .filter(isNotFine)
     .filter(({ what }) => what !== 'readyz')
     .map(({ what, status }) => `${what} ${status}`)
+
+/** Opens plain connections over the wire, one after the other and without the service. Returns how long the slowest took. */
+function watchMachine(): () => Promise<number> {
+  const state = { isOver: false, slowestMs: 0 }
+  const watching = (async () => {
+    while (!state.isOver) {
+      const startedAt = performance.now()
+      const plain = new Postgres(wire.connection)
+      await plain.connect()
+      await plain.query('select 1')
+      await plain.end()
+      state.slowestMs = Math.max(state.slowestMs, performance.now() - startedAt)
+      await Bun.sleep(20)
+    }
+  })()
+  return async () => {
+    state.isOver = true
+    await watching
+    return state.slowestMs
+  }
+}
+
+/**
+ * What is refused after the fault. A read has two seconds for its answer: a refusal on a machine that needs a quarter of them for a plain
+ * connection says nothing about the service, and the fault is made again.
+ */
+async function refusedAfter(fault: () => Promise<unknown>, ask: () => Promise<string[]>): Promise<string[]> {
+  for (let tries = 1; ; tries++) {
+    await fault()
+    wire.mend()
+    const watched = watchMachine()
+    const refused = await ask()
+    const slowestMs = await watched()
+    if (refused.length === 0 || slowestMs < 500 || tries === 10) return refused
+  }
+}
 
 describe('a network that drops connections without closing them', () => {
   test('for three seconds costs no caller more than eight, and is over within five', async () => {
@@ -112,22 +151,24 @@ describe('a network that drops connections without closing them', () => {
   }, 180_000)
 
   test('for three seconds in which nothing is asked refuses no caller after it is healed', async () => {
-    await openEverything()
-    wire.goSilent()
-    await Bun.sleep(3_000)
-    wire.mend()
-    expect(await refusedAfterHeal()).toEqual([])
+    const silence = async () => {
+      await openEverything()
+      wire.goSilent()
+      await Bun.sleep(3_000)
+    }
+    expect(await refusedAfter(silence, refusedAfterHeal)).toEqual([])
     await expectBalancedBooks(opened.service)
   }, 180_000)
 
   test('for three seconds in which much is asked refuses no caller after it is healed', async () => {
-    await openEverything()
-    wire.goSilent()
     const during: Promise<Timed>[] = []
-    for (const until = performance.now() + 3_000; performance.now() < until; await Bun.sleep(250))
-      during.push(...askEverything())
-    wire.mend()
-    expect(await refusedAfterHeal()).toEqual([])
+    const silence = async () => {
+      await openEverything()
+      wire.goSilent()
+      for (const until = performance.now() + 3_000; performance.now() < until; await Bun.sleep(250))
+        during.push(...askEverything())
+    }
+    expect(await refusedAfter(silence, refusedAfterHeal)).toEqual([])
     await Promise.all(during)
     await expectBalancedBooks(opened.service)
   }, 180_000)
@@ -270,12 +311,13 @@ describe('an open transaction', () => {
 
 describe('connections that are reset', () => {
   test('and refused are 503 for all, and all is well as soon as they are accepted again', async () => {
-    wire.cut()
-    const during = await Promise.all(askEverything())
-    expect(during.map(({ status }) => status)).toEqual(during.map(() => 503))
-    wire.mend()
-    const after = await Promise.all(askEverything())
-    expect(after.filter(isNotFine)).toEqual([])
+    const reset = async () => {
+      wire.cut()
+      const during = await Promise.all(askEverything())
+      expect(during.map(({ status }) => status)).toEqual(during.map(() => 503))
+    }
+    const notFine = async () => (await Promise.all(askEverything())).filter(isNotFine).map(({ what }) => what)
+    expect(await refusedAfter(reset, notFine)).toEqual([])
   }, 180_000)
 
   test('after the commit, before its answer, leave a transaction that is known to be unknown', async () => {
