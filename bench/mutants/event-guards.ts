@@ -6,6 +6,7 @@ const property = 'test/events/property.test.ts'
 const feed = 'test/events/feed.test.ts'
 const endpoints = 'src/actions/webhooks/run-endpoint.test.ts'
 const crash = 'test/events/deliverer-crash.test.ts'
+const deliverer = 'src/actions/webhooks/deliverer.test.ts'
 const area = 'events'
 
 export const eventGuards: readonly Guarded[] = [
@@ -56,15 +57,28 @@ export const eventGuards: readonly Guarded[] = [
     area,
     file: 'src/store/events/endpoints.ts',
     tests: [endpoints],
-    mutants: [[`where id = $1 and lease = $2 returning`, `where id = $1 and $2::uuid is not null returning`]],
+    mutants: [
+      [`where id = $1 and lease = $2 returning`, `where id = $1 and $2::uuid is not null returning`],
+      ['and e.considered_up_to < e.delivered_up_to + ${triedEarly}', ``],
+    ],
+  },
+  {
+    area,
+    file: 'src/actions/webhooks/deliverer.ts',
+    tests: [deliverer],
+    mutants: [[`isTimerDue ? Math.min(unprovenAtOnce, maxUnproven - unproven) : 0`, `maxUnproven - unproven`]],
   },
   {
     area,
     file: 'src/actions/webhooks/run-endpoint.ts',
-    tests: [endpoints, crash],
+    tests: [endpoints, crash, deliverer],
     mutants: [
       [`lowest === undefined ? run.readUpTo : lowest - 1`, `run.readUpTo`],
-      [`if (user !== undefined) busy.add(user)`, ``],
+      [`if (user !== undefined && !isPassed) busy.add(user)`, ``],
+      [`run.failed.has(number) && run.endpoint.probes > 0`, `false`],
+      [`pageSize: isProven(endpoint) ? maxPageSize : 1`, `pageSize: maxPageSize`],
+      [`isWorking ? work() : oneAtATime(work)`, `work()`],
+      [`askedMs > 0 ? Number.MAX_SAFE_INTEGER : run.readUpTo`, `run.readUpTo`],
     ],
   },
   {

@@ -2,7 +2,7 @@
  * When the next attempt follows, and what a failure means. Three different events that fail without a success between them mean an
  * ill endpoint: it gets one probe at a time. An event that fails while others succeed is tried again by itself, and holds up nothing.
  */
-import { illAfterEvents, type Endpoint } from '../../store/events/endpoints.ts'
+import { illAfterEvents, isProven, type Endpoint } from '../../store/events/endpoints.ts'
 
 const secondMs = 1_000
 const minuteMs = 60 * secondMs
@@ -33,11 +33,11 @@ export function retryEventAfterMs(attempts: number, askedMs: number | undefined,
   return ms === undefined ? undefined : orLonger(spread(ms, random), askedMs)
 }
 
-/** The share of its requests at once that an endpoint gets: it starts slowly after a failure. */
+/** The requests at once that an endpoint gets: one until it has answered, so that a dead one costs one at a time. */
 export const maxWidth = 8
 
-export function firstWidth({ failedEvents }: Pick<Endpoint, 'failedEvents'>): number {
-  return failedEvents === 0 ? maxWidth : 1
+export function firstWidth(endpoint: Pick<Endpoint, 'failingSince' | 'lastSuccessAt'>): number {
+  return isProven(endpoint) ? maxWidth : 1
 }
 
 export const widen = (width: number) => Math.min(maxWidth, width * 2)

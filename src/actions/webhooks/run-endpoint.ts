@@ -6,6 +6,7 @@ import type { BillfoldEvent } from '../../../sdk/contract.ts'
 import { transact } from '../../store/connection/database.ts'
 import {
   illAfterEvents,
+  isProven,
   saveProgress,
   type Attempt,
   type ClaimedEndpoint,
@@ -18,9 +19,12 @@ import { disableIfDue, notifyOfFailure } from './failing-endpoint.ts'
 import { firstWidth, isIll, probeAfterMs, widen } from './delivery-rules.ts'
 import type { Outcome, Receiver } from './post-event.ts'
 
-export type Delivering = Pick<Service, 'db' | 'config' | 'wakeUps'>
+export type Delivering = Pick<Service, 'db' | 'config' | 'wakeUps'> & {
+  /** Does the work of unproven endpoints in the database one after the other, so that many of them leave it to the others. */
+  readonly oneAtATime: <T>(work: () => Promise<T>) => Promise<T>
+}
 
-const pageSize = 200
+const maxPageSize = 200
 const saveEveryMs = 1_000
 /** Successes that people can read: of each second, the first few. */
 const successesShown = 5
@@ -35,6 +39,8 @@ type Run = {
   readonly failed: Map<number, Outcome>
   /** The highest number that was read. */
   readUpTo: number
+  /** Of an unproven endpoint the first page has one event: a probe needs no more. */
+  pageSize: number
   mayHaveMore: boolean
   width: number
   isStopped: boolean
@@ -61,6 +67,7 @@ export async function deliverTo(
     underWay: new Map(),
     failed: new Map(),
     readUpTo: endpoint.deliveredUpTo,
+    pageSize: isProven(endpoint) ? maxPageSize : 1,
     mayHaveMore: true,
     width: firstWidth(endpoint),
     isStopped: false,
@@ -73,25 +80,34 @@ export async function deliverTo(
   let savedAt = performance.now()
   for (;;) {
     if (isEnding()) run.isStopped = true
-    const mayRead = !run.isStopped && run.mayHaveMore && run.open.size < pageSize
-    if (mayRead) await readMore(service, run)
     startAttempts(run)
-    // A page without an event to try is followed by the next one.
-    if (run.underWay.size > 0) accept(run, await Promise.race(run.underWay.values()))
-    else if (!mayRead) break
-    if (performance.now() - savedAt < saveEveryMs) continue
-    await save(service, run, false)
+    const isShort = run.underWay.size < run.width && run.open.size < maxPageSize
+    if (isShort && run.mayHaveMore && !run.isStopped) {
+      await inTurn(service, run, () => readMore(service, run))
+      continue
+    }
+    if (run.underWay.size === 0) break
+    accept(run, await Promise.race(run.underWay.values()))
+    const isLast = run.isStopped && run.underWay.size === 0
+    if (isLast || performance.now() - savedAt < saveEveryMs) continue
+    await inTurn(service, run, () => save(service, run, false))
     savedAt = performance.now()
     if (run.isLost) return
   }
   setIllEventsAside(run)
-  await save(service, run, true)
+  await inTurn(service, run, () => save(service, run, true))
+}
+
+function inTurn({ oneAtATime }: Delivering, run: Run, work: () => Promise<void>): Promise<void> {
+  const isWorking = (run.hasSucceeded || isProven(run.endpoint)) && run.failed.size === 0
+  return isWorking ? work() : oneAtATime(work)
 }
 
 /** An event of a type that the endpoint did not choose counts as delivered. */
 async function readMore({ db, config }: Delivering, run: Run): Promise<void> {
   const { clientId, types } = run.endpoint
-  const page = await findEvents(db.pool, clientId, { after: run.readUpTo, limit: pageSize })
+  const page = await findEvents(db.pool, clientId, { after: run.readUpTo, limit: run.pageSize })
+  run.pageSize = maxPageSize
   // The endpoint stood still for longer than events are kept.
   if (page.oldest > run.readUpTo + 1) run.readUpTo = page.oldest - 1
   for (const recorded of page.events) {
@@ -104,15 +120,16 @@ async function readMore({ db, config }: Delivering, run: Run): Promise<void> {
 }
 
 function startAttempts(run: Run): void {
-  const busy = new Set([...run.underWay.keys(), ...run.failed.keys()].map((number) => userOf(run.open.get(number))))
+  const busy = new Set<string>()
   for (const [number, event] of run.open) {
     if (run.isStopped || run.underWay.size >= run.width) return
     const user = userOf(event)
     const isFree = user === undefined || !busy.has(user)
     if (isFree && number > run.triesAbove && !run.underWay.has(number) && !run.failed.has(number))
       run.underWay.set(number, run.receiver.post(event))
-    // Later events of the user wait for this one.
-    if (user !== undefined) busy.add(user)
+    // Later events of the user wait for this one, until it has failed in a second run: otherwise one ill event would stop an app of one user.
+    const isPassed = run.failed.has(number) && run.endpoint.probes > 0
+    if (user !== undefined && !isPassed) busy.add(user)
   }
 }
 
@@ -172,7 +189,8 @@ async function save(service: Delivering, run: Run, isLast: boolean): Promise<voi
   const askedMs = isFailing ? Math.max(...[...failed.values()].map(({ retryAfterMs = 0 }) => retryAfterMs)) : 0
   const progress: Progress = {
     deliveredUpTo: lowest === undefined ? run.readUpTo : lowest - 1,
-    consideredUpTo: run.readUpTo,
+    // A receiver that asked for a wait gets no new event either.
+    consideredUpTo: askedMs > 0 ? Number.MAX_SAFE_INTEGER : run.readUpTo,
     setAside,
     attempts,
     hasSucceeded: run.hasSucceeded,
@@ -191,8 +209,7 @@ async function save(service: Delivering, run: Run, isLast: boolean): Promise<voi
   const mailed = await transact(service.db, async (tx) => {
     const saved = await saveProgress(tx, endpoint, progress)
     if (!saved) return undefined
-    await disableIfDue(tx, saved, isGone)
-    return await notifyOfFailure(tx, saved.id)
+    return await notifyOfFailure(tx, saved, await disableIfDue(tx, saved, isGone))
   })
   if (mailed === undefined) run.isLost = true
   else if (mailed) service.wakeUps.wake('send-operator-mail')

@@ -129,19 +129,40 @@ export type ClaimedEndpoint = Endpoint & {
 
 const leaseSql = `clock_timestamp() + interval '30 s'`
 
-/** Claims endpoints with something to deliver, the longest due first. */
-export async function claimEndpoints(db: Queryable, limit: number): Promise<ClaimedEndpoint[]> {
+/** Whether the last attempt succeeded. A new endpoint is unproven, and so is one that fails. */
+export function isProven({ failingSince, lastSuccessAt }: Pick<Endpoint, 'failingSince' | 'lastSuccessAt'>): boolean {
+  return failingSince === null && lastSuccessAt !== null
+}
+
+const provenSql = `(e.failing_since is null and e.last_success_at is not null)`
+
+/**
+ * New events are tried during the back-off, to find out whether the endpoint or one event is ill: so many events after the cursor. Without
+ * this bound, each further event of a user whose first one failed would begin a run that has nothing to try.
+ */
+const triedEarly = 8
+
+const dueSql = `select e.id from endpoints e join event_heads h on h.client_id = e.client_id
+  where e.disabled_at is null and h.last > e.delivered_up_to and (e.leased_until is null or e.leased_until <= now())
+    and (e.next_attempt_at <= now() or (e.failed_events < ${illAfterEvents} and h.last > e.considered_up_to
+      and e.considered_up_to < e.delivered_up_to + ${triedEarly}))`
+
+/** Claims endpoints with something to deliver, the longest due first, and at most so many of each sort. */
+export async function claimEndpoints(
+  db: Queryable,
+  limits: { readonly proven: number; readonly unproven: number },
+): Promise<ClaimedEndpoint[]> {
   const { rows } = await db.query<ClaimedEndpoint>({
     name: 'claim-endpoints',
-    text: `with due as materialized (
-        select e.id from endpoints e join event_heads h on h.client_id = e.client_id
-        where e.disabled_at is null and h.last > e.delivered_up_to and (e.leased_until is null or e.leased_until <= now())
-          and (e.next_attempt_at <= now() or (e.failed_events < ${illAfterEvents} and h.last > e.considered_up_to))
-        order by e.next_attempt_at, e.id limit $1 for update of e skip locked
+    text: `with proven as materialized (
+        ${dueSql} and ${provenSql} order by e.next_attempt_at, e.id limit $1 for update of e skip locked
+      ), unproven as materialized (
+        ${dueSql} and not ${provenSql} order by e.next_attempt_at, e.id limit $2 for update of e skip locked
       )
-      update endpoints e set lease = gen_random_uuid(), leased_until = ${leaseSql} from due where e.id = due.id
+      update endpoints e set lease = gen_random_uuid(), leased_until = ${leaseSql}
+      from (select id from proven union all select id from unproven) as due where e.id = due.id
       returning ${columnsOf('e')}, e.lease, e.next_attempt_at <= now() as "isDue"`,
-    values: [limit],
+    values: [limits.proven, limits.unproven],
   })
   return rows
 }
@@ -158,7 +179,7 @@ export type Attempt = {
 
 export type Progress = {
   readonly deliveredUpTo: number
-  /** The last number that the run read, whether or not it was tried. */
+  /** Up to this number, nothing is tried before the back-off ends: what the run read, or everything. */
   readonly consideredUpTo: number
   /** Events that failed although the endpoint works: each is tried again as a piece of work. */
   readonly setAside: readonly number[]
@@ -189,12 +210,13 @@ export async function saveProgress(
     ? `failing_since = coalesce(failing_since, clock_timestamp()), failed_events = $7, probes = probes + 1, last_error = $8,
        next_attempt_at = clock_timestamp() + $9 * interval '1 ms'`
     : `next_attempt_at = case when failing_since is null then next_attempt_at else clock_timestamp() end, ${healthySql}`
-  const { rows } = await tx.query<Endpoint>(
-    `update endpoints e set delivered_up_to = greatest(delivered_up_to, $3), considered_up_to = $6, ${failure || hasSucceeded ? `${health},` : ''}
+  const { rows } = await tx.query<Endpoint>({
+    name: `save-progress-${failure ? 'failing' : hasSucceeded ? 'working' : 'unknown'}`,
+    text: `update endpoints e set delivered_up_to = greatest(delivered_up_to, $3), considered_up_to = $6, ${failure || hasSucceeded ? `${health},` : ''}
        last_success_at = case when $4 then clock_timestamp() else last_success_at end,
        lease = case when $5 then null else lease end, leased_until = case when $5 then null else ${leaseSql} end
      where id = $1 and lease = $2 returning ${columnsOf('e')}`,
-    [
+    values: [
       id,
       lease,
       deliveredUpTo,
@@ -203,7 +225,7 @@ export async function saveProgress(
       consideredUpTo,
       ...(failure ? [failure.failedEvents, failure.error, failure.retryAfterMs] : []),
     ],
-  )
+  })
   const endpoint = maybe(rows)
   if (!endpoint) return undefined
   for (const number of setAside)
@@ -217,23 +239,26 @@ const maxAttemptsKept = 1_000
 
 export async function insertAttempts(db: Queryable, endpointId: string, attempts: readonly Attempt[]): Promise<void> {
   if (attempts.length === 0) return
-  await db.query(
-    `insert into endpoint_attempts (endpoint_id, number, at, status, took_ms, error)
+  const kept = attempts.slice(-maxAttemptsKept)
+  await db.query({
+    name: 'insert-attempts',
+    text: `with expired as (
+       delete from endpoint_attempts where endpoint_id = $1 and serial <= (
+         select serial from endpoint_attempts where endpoint_id = $1 order by serial desc offset $7 limit 1)
+     )
+     insert into endpoint_attempts (endpoint_id, number, at, status, took_ms, error)
      select $1, * from unnest($2::bigint[], $3::timestamptz[], $4::integer[], $5::integer[], $6::text[])`,
-    [
+    values: [
       endpointId,
-      attempts.map(({ number }) => number),
-      attempts.map(({ at }) => at),
-      attempts.map(({ status }) => status),
-      attempts.map(({ tookMs }) => Math.round(tookMs)),
-      attempts.map(({ error }) => error),
+      kept.map(({ number }) => number),
+      kept.map(({ at }) => at),
+      kept.map(({ status }) => status),
+      kept.map(({ tookMs }) => Math.round(tookMs)),
+      kept.map(({ error }) => error),
+      // Of the older ones.
+      maxAttemptsKept - kept.length,
     ],
-  )
-  await db.query(
-    `delete from endpoint_attempts where endpoint_id = $1 and serial <= (
-       select serial from endpoint_attempts where endpoint_id = $1 order by serial desc offset ${maxAttemptsKept} limit 1)`,
-    [endpointId],
-  )
+  })
 }
 
 /** Newest first. */

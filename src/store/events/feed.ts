@@ -25,6 +25,7 @@ export type FeedPage = {
 type Head = { readonly after: number; readonly last: number; readonly oldest: number }
 type Row = Head &
   Transfer & {
+    hasStandby: boolean
     number: number | null
     fact: Fact | null
     at: Date
@@ -41,7 +42,8 @@ const numberSql = 'p.first + j.ordinal - 1'
  * also on tables that were never analysed.
  */
 const feedSqlOf = ({ columnsSql, transferSql }: Record<'columnsSql' | 'transferSql', string>) => `
-select h.last::float8 as last, h.oldest::float8 as oldest, h.after::float8 as after, e.*
+select h.last::float8 as last, h.oldest::float8 as oldest, h.after::float8 as after,
+  current_setting('synchronous_standby_names') <> '' as "hasStandby", e.*
 from (
   select last, oldest, coalesce($2::bigint, oldest - 1) as after from (
     select last, coalesce((select first from event_pages where client_id = $1 order by first limit 1), last + 1) as oldest
@@ -92,7 +94,7 @@ export async function findEvents(
     values: [clientId, after ?? null, limit],
   })
   const rows = await readTransfers(db, read)
-  const { last, oldest, after: from } = one(rows.slice(0, 1))
+  const { last, oldest, after: from, hasStandby } = one(rows.slice(0, 1))
   const events = rows.filter((row) => row.number !== null)
   const expected = from + 1 < oldest ? 0 : Math.max(0, Math.min(limit, last - from))
   const isMissing = (row: Row, i: number) =>
@@ -101,7 +103,7 @@ export async function findEvents(
   if (events.length !== expected || events.some(isMissing))
     throw new Error(`the events of ${clientId} after ${from} are incomplete`)
   // Otherwise a failover could take back a number that the app has seen, and give it to another event.
-  if (events.length > 0) await db.query(confirmSql)
+  if (hasStandby && events.length > 0) await db.query(confirmSql)
   return { events: events.map(toRecorded), after: from, last, oldest }
 }
 

@@ -1,0 +1,182 @@
+/** What endpoints that do not work cost the others, counted in requests, statements and waits. */
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { eventually } from '../../../test/eventually.ts'
+import { newAppWithEvents, numberAll } from '../../../test/events/rig.ts'
+import { startReceiver, type WebhookReceiver } from '../../../test/receiver.ts'
+import { openTestService, operator, type Credentials, type TestService } from '../../../test/service.ts'
+import { letPass } from '../../../test/time.ts'
+import type { Pool } from '../../store/connection/pool.ts'
+import { claimEndpoints } from '../../store/events/endpoints.ts'
+import { findKept } from '../../store/events/feed.ts'
+import { journalPing } from '../../store/events/journal.ts'
+import type { Service } from '../service.ts'
+import { deliverDue, startDeliverer } from './deliverer.ts'
+import { addEndpoint } from './manage-endpoints.ts'
+
+setDefaultTimeout(180_000)
+
+const endpointsPerApp = 5
+const deadCount = 100
+
+let opened: TestService
+let good: Credentials
+let receiver: WebhookReceiver
+const dead: Credentials[] = []
+/** Of the dead endpoints: requests under way, each answered when the test says. */
+const held: ((status: number) => void)[] = []
+const silent = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  idleTimeout: 0,
+  fetch: () => new Promise<Response>((resolve) => held.push((status) => resolve(new Response(null, { status })))),
+})
+
+beforeAll(async () => {
+  opened = await openTestService()
+  receiver = startReceiver()
+  good = await newAppWithEvents(opened.service)
+  receiver.secrets = [await add(good, receiver.url)]
+  await ping(good)
+  await deliverDue(opened.service)
+  for (let i = 0; i < deadCount / endpointsPerApp; i++) {
+    const app = await newAppWithEvents(opened.service)
+    dead.push(app)
+    for (let j = 0; j < endpointsPerApp; j++) await add(app, silent.url.href)
+  }
+})
+afterAll(async () => {
+  await silent.stop(true)
+  await receiver.stop()
+  await opened.close()
+})
+/** Each dead endpoint is due, is not known to work, and has as many events as a good one gets at once. */
+beforeEach(async () => {
+  held.length = 0
+  await opened.service.db.pool.query(
+    `update endpoints set failing_since = null, failed_events = 0, probes = 0, considered_up_to = delivered_up_to, lease = null,
+       leased_until = null, next_attempt_at = now() where client_id <> $1`,
+    [good.clientId],
+  )
+  for (let i = 0; i < 8; i++) await ping(...dead)
+})
+
+async function add({ clientId }: Credentials, url: string): Promise<string> {
+  const added = await addEndpoint(opened.service, operator, clientId, { url, types: null })
+  if (added.kind !== 'added') throw new Error(added.kind)
+  return added.secret
+}
+
+/** An event of each of these apps, with its number. */
+async function ping(...apps: readonly Credentials[]): Promise<void> {
+  for (const { clientId } of apps) await journalPing(opened.service.db.pool, clientId)
+  await numberAll(opened.service)
+}
+
+/** Answers requests under way, and those that follow, until the work ends. */
+async function answerAll(status: number, work: Promise<unknown>): Promise<void> {
+  let isOver = false
+  const ended = work.finally(() => (isOver = true))
+  await eventually(() => {
+    for (const answer of held.splice(0)) answer(status)
+    return isOver
+  }, true)
+  await ended
+}
+
+type Sent = { readonly name: string; readonly text: string; readonly values: readonly unknown[] }
+
+/** The service, with the statements of its jobs and deliveries in this list. */
+function recorded(service: Service): { readonly service: Service; readonly sent: Sent[] } {
+  const sent: Sent[] = []
+  const record = <T extends Pick<Pool, 'query'>>(on: T): T['query'] =>
+    ((asked: string | { name?: string; text: string; values?: unknown[] }, values?: unknown[]) => {
+      const { name = '', text, values: given = values ?? [] } = typeof asked === 'string' ? { text: asked } : asked
+      sent.push({ name, text, values: given })
+      return on.query(asked as string, values)
+    }) as T['query']
+  const slow = service.db.longRunning.pool
+  const pool: Pool = {
+    ...slow,
+    query: record(slow),
+    connect: async () => {
+      const client = await slow.connect()
+      return { ...client, query: record(client) }
+    },
+  }
+  return { service: { ...service, db: { ...service.db, longRunning: { ...service.db.longRunning, pool } } }, sent }
+}
+
+test('a hundred silent endpoints have one request each under way, and wait for no connection that the others need', async () => {
+  const { pool } = opened.service.db.longRunning
+  const waits = pool.waits
+  const runs = deliverDue(opened.service)
+  await eventually(() => held.length, deadCount)
+  expect(pool.waits - waits).toBe(0)
+  const accepted = receiver.accepted.length
+  await ping(good)
+  expect(await deliverDue(opened.service)).toBe(1)
+  expect(receiver.accepted.length).toBe(accepted + 1)
+  expect(held.length).toBe(deadCount)
+  await answerAll(500, runs)
+  expect(pool.waits - waits).toBe(0)
+})
+
+test('an event begins runs of endpoints that work; the others begin with the timer, five at a time', async () => {
+  const { service, sent } = recorded(opened.service)
+  const hour = 3_600_000
+  const waiting = startDeliverer(service, {}, hour)
+  const accepted = receiver.accepted.length
+  await ping(good)
+  waiting.wake()
+  await eventually(() => receiver.accepted.length, accepted + 1)
+  await waiting.stop()
+  expect(held.length).toBe(0)
+
+  sent.length = 0
+  const deliverer = startDeliverer(service, {}, 20)
+  await eventually(() => held.length, deadCount)
+  const claims = sent.filter(({ name }) => name === 'claim-endpoints')
+  expect(claims.length).toBeGreaterThanOrEqual(deadCount / 5)
+  expect(Math.max(...claims.map(({ values }) => Number(values[1])))).toBe(5)
+  await answerAll(500, deliverer.stop())
+})
+
+test('endpoints that work are claimed however many others are due', async () => {
+  await ping(good)
+  const [first, ...others] = await claimEndpoints(opened.service.db.pool, { proven: 1, unproven: 0 })
+  expect([first?.clientId, others]).toEqual([good.clientId, []])
+  const next = await claimEndpoints(opened.service.db.pool, { proven: 10, unproven: 3 })
+  expect(next.map(({ clientId }) => clientId === good.clientId)).toEqual([false, false, false])
+  await opened.service.db.pool.query('update endpoints set lease = null, leased_until = null')
+  await deliverDueAndFail()
+})
+
+/** Three failed events make an endpoint ill. */
+async function deliverDueAndFail(): Promise<void> {
+  await answerAll(500, deliverDue(opened.service))
+}
+
+test('an ill endpoint costs nothing for each event, and for each probe one request, one event read and five statements', async () => {
+  await deliverDueAndFail()
+  const { service, sent } = recorded(opened.service)
+  for (let i = 0; i < 5; i++) {
+    await ping(...dead)
+    expect(await deliverDue(service)).toBe(0)
+  }
+  expect(sent.map(({ name }) => name)).toEqual(Array.from({ length: 5 }, () => 'claim-endpoints'))
+
+  sent.length = 0
+  await letPass(opened.service.db.pool, 7_000, ['endpoints'])
+  let requests = 0
+  const runs = deliverDue(service)
+  await eventually(() => held.length, deadCount)
+  requests += held.length
+  await answerAll(500, runs)
+  const [claim, ...ofProbes] = sent
+  expect([claim?.name, requests]).toEqual(['claim-endpoints', deadCount])
+  const { last } = await findKept(opened.service.db.pool, dead[0]!.clientId)
+  expect(last).toBeGreaterThan(8)
+  const reads = ofProbes.filter(({ name }) => name === 'find-events')
+  expect(reads.map(({ values }) => values[2])).toEqual(Array.from({ length: deadCount }, () => 1))
+  expect(ofProbes.length).toBe(5 * deadCount)
+})
