@@ -1,12 +1,13 @@
 /** `@billfold/sdk/contract`: the wire types, error codes and messages that the service and its clients share. It imports nothing else. */
 export { ERROR_CODES, ERROR_MEANINGS, isErrorCode, SESSION_END_REASONS } from './contract/errors.ts'
 export type { AnyErrorCode, ErrorBody, ErrorCode, SessionEndReason } from './contract/errors.ts'
-export { EVENT_TYPES, MOVEMENT_EVENT_TYPES, USER_EVENT_TYPES } from './contract/events.ts'
+export { EVENT_TYPES, HOLD_EVENT_TYPES, MOVEMENT_EVENT_TYPES, USER_EVENT_TYPES } from './contract/events.ts'
 export type {
   BillfoldEvent,
   EventsRequest,
   EventsResponse,
   EventType,
+  HoldEventType,
   MovementEventType,
   UserEventType,
 } from './contract/events.ts'
@@ -26,6 +27,8 @@ export type {
   ConfirmTopupResponse,
   CreateIntentRequest,
   CreateIntentResponse,
+  Hold,
+  HoldStatus,
   MismatchField,
   NextAction,
   PostingRequest,

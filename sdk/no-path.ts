@@ -29,6 +29,8 @@ export const SESSION_END_REASONS = undefined as never
 /** Import it from `@billfold/sdk/contract`. */
 export const EVENT_TYPES = undefined as never
 /** Import it from `@billfold/sdk/contract`. */
+export const HOLD_EVENT_TYPES = undefined as never
+/** Import it from `@billfold/sdk/contract`. */
 export const MOVEMENT_EVENT_TYPES = undefined as never
 /** Import it from `@billfold/sdk/contract`. */
 export const USER_EVENT_TYPES = undefined as never

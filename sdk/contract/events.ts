@@ -1,5 +1,5 @@
 /** Events: what happened to the wallets and links of an app's users, in an order that never changes. */
-import type { Transaction } from './wire.ts'
+import type { Hold, Transaction } from './wire.ts'
 
 /** Types whose data is the transaction that moved the money. */
 export const MOVEMENT_EVENT_TYPES = [
@@ -11,6 +11,16 @@ export const MOVEMENT_EVENT_TYPES = [
   'wallet.corrected',
 ] as const
 
+/** Types whose data is the hold as it was then. */
+export const HOLD_EVENT_TYPES = [
+  'hold.created',
+  'hold.captured',
+  'hold.voided',
+  'hold.expiring',
+  'hold.expired',
+  'hold.extended',
+] as const
+
 /** Types whose data names the user alone. */
 export const USER_EVENT_TYPES = [
   'wallet.frozen',
@@ -20,10 +30,11 @@ export const USER_EVENT_TYPES = [
   'user.deleted',
 ] as const
 
-export const EVENT_TYPES = [...MOVEMENT_EVENT_TYPES, ...USER_EVENT_TYPES, 'test.ping'] as const
+export const EVENT_TYPES = [...MOVEMENT_EVENT_TYPES, ...HOLD_EVENT_TYPES, ...USER_EVENT_TYPES, 'test.ping'] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]
 export type MovementEventType = (typeof MOVEMENT_EVENT_TYPES)[number]
+export type HoldEventType = (typeof HOLD_EVENT_TYPES)[number]
 export type UserEventType = (typeof USER_EVENT_TYPES)[number]
 
 type Numbered = {
@@ -37,6 +48,7 @@ type Numbered = {
 export type BillfoldEvent = Numbered &
   (
     | { type: MovementEventType; data: Transaction & { serviceUserId: string } }
+    | { type: HoldEventType; data: Hold & { serviceUserId: string } }
     | { type: UserEventType; data: { serviceUserId: string } }
     | { type: 'test.ping'; data: Record<string, never> }
   )

@@ -28,6 +28,8 @@ export declare const SESSION_END_REASONS: never;
 /** Import it from `@billfold/sdk/contract`. */
 export declare const EVENT_TYPES: never;
 /** Import it from `@billfold/sdk/contract`. */
+export declare const HOLD_EVENT_TYPES: never;
+/** Import it from `@billfold/sdk/contract`. */
 export declare const MOVEMENT_EVENT_TYPES: never;
 /** Import it from `@billfold/sdk/contract`. */
 export declare const USER_EVENT_TYPES: never;

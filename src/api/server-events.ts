@@ -1,6 +1,6 @@
 /** The feed of an app's events: complete, in order, and read again by number. */
 import { z } from 'zod'
-import { EVENT_TYPES, MOVEMENT_EVENT_TYPES, USER_EVENT_TYPES } from '../../sdk/contract.ts'
+import { EVENT_TYPES, HOLD_EVENT_TYPES, MOVEMENT_EVENT_TYPES, USER_EVENT_TYPES } from '../../sdk/contract.ts'
 import { toEvent } from '../actions/events/event-body.ts'
 import { maxWaitingPerApp } from '../actions/events/event-waits.ts'
 import type { Service } from '../actions/service.ts'
@@ -58,6 +58,7 @@ const about = { serviceUserId: shape.serviceUserId }
 const event = z
   .union([
     z.object({ ...numbered, type: z.enum(MOVEMENT_EVENT_TYPES), data: shape.transaction.extend(about) }),
+    z.object({ ...numbered, type: z.enum(HOLD_EVENT_TYPES), data: shape.hold.extend(about) }),
     z.object({ ...numbered, type: z.enum(USER_EVENT_TYPES), data: z.object(about) }),
     z.object({ ...numbered, type: z.literal('test.ping'), data: z.object({}) }),
   ])
@@ -82,7 +83,7 @@ export function serverEventsRoute(service: Service): Route {
     proof: 'app',
     summary: 'Read what happened to the app’s users',
     description: [
-      'Every debit, credit, top-up, refund, dispute and correction, every freeze, and every link of the app’s users, numbered 1, 2, 3 … without gaps and',
+      'Every debit, credit, top-up, refund, dispute and correction, every freeze, every step of the app’s holds, and every link of the app’s users, numbered 1, 2, 3 … without gaps and',
       'in the order of each wallet. The same number is the same event at every read. An operator switches events on for the app.',
     ].join(' '),
     input: schema,

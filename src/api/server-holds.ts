@@ -1,16 +1,10 @@
 /** Holds of the server-to-server wallet API: reserve money now, capture it later. */
 import { z } from 'zod'
+import { toHold } from '../actions/money/hold-body.ts'
 import { captureHold, extendHold, placeHold, readHold, readHolds, voidHold } from '../actions/money/manage-holds.ts'
 import type { Service } from '../actions/service.ts'
-import {
-  holdStatuses,
-  maxHoldSeconds,
-  minHoldSeconds,
-  remainingOf,
-  usualHoldSeconds,
-  type HoldView,
-} from '../ledger/hold.ts'
-import { majorNumber, parseAmount, type Currency } from '../ledger/money.ts'
+import { holdStatuses, maxHoldSeconds, minHoldSeconds, remainingOf, usualHoldSeconds } from '../ledger/hold.ts'
+import { majorNumber, parseAmount } from '../ledger/money.ts'
 import type { App } from '../store/apps.ts'
 import { holdIdOf, parseHoldId } from '../store/outcomes.ts'
 import type { HoldResult } from '../store/writer/posting.ts'
@@ -319,23 +313,4 @@ function answerHold(service: Service, app: App, result: HoldResult): Answer {
   // A conflict with strict references is about the reference, not about this hold.
   const hold = result.kind === 'outcome' && replied.status !== 409 ? result.hold : undefined
   return hold ? { ...replied, body: { ...replied.body, hold: toHold(hold, currency) } } : replied
-}
-
-function toHold(hold: HoldView, currency: Currency) {
-  const { id, status, amountMinor, capturedMinor, extraMinor, referenceType, referenceId, description } = hold
-  const major = (minor: bigint) => majorNumber(minor, currency)
-  return {
-    id: holdIdOf(id),
-    status,
-    amount: major(amountMinor),
-    captured: major(capturedMinor + extraMinor),
-    remaining: major(remainingOf(hold)),
-    currency: currency.code,
-    referenceType,
-    referenceId,
-    description,
-    createdAt: hold.createdAt.toISOString(),
-    expiresAt: hold.expiresAt.toISOString(),
-    closedAt: hold.closedAt && hold.closedAt.toISOString(),
-  }
 }

@@ -110,9 +110,15 @@ function lineOf(event: BillfoldEvent): string {
   // A reference is untrusted text: it must not control the terminal.
   const money =
     'amount' in data
-      ? `  ${data.type === 'DEBIT' ? '-' : '+'}${data.amount} ${data.currency}  ${`${data.referenceType} ${data.referenceId}`.replaceAll(/\p{C}/gu, '·')}`
+      ? `  ${signOf(data)}${data.amount} ${data.currency}  ${`${data.referenceType} ${data.referenceId}`.replaceAll(/\p{C}/gu, '·')}`
       : ''
   return `${String(number).padStart(8)}  ${timestamp}  ${type.padEnd(17)}${user}${money}`.trimEnd()
+}
+
+/** A hold moves no money. */
+function signOf(data: object): string {
+  if (!('type' in data)) return ''
+  return data.type === 'DEBIT' ? '-' : '+'
 }
 
 async function replay(service: Service, invocation: Invocation): Promise<Reply> {

@@ -29,6 +29,8 @@ const open: Hold = {
   closedAt: null,
   endedBy: null,
   steps: 0,
+  initialExpiresAt: null,
+  noticeAt: null,
 }
 
 test('a hold is expired from its instant on, and not a millisecond before', () => {

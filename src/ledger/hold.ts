@@ -20,6 +20,10 @@ export type Hold = {
   readonly closedAt: Date | null
   readonly endedBy: 'capture' | 'void' | 'expiry' | null
   readonly steps: number
+  /** When it expired before its first extension; null when it was never extended. */
+  readonly initialExpiresAt: Date | null
+  /** When its app gets `hold.expiring`; null when it gets none, or has it. */
+  readonly noticeAt: Date | null
 }
 
 export type HoldStatus = 'OPEN' | 'CAPTURED' | 'VOIDED' | 'EXPIRED'
@@ -28,6 +32,8 @@ export const holdStatuses: readonly HoldStatus[] = ['OPEN', 'CAPTURED', 'VOIDED'
 export const minHoldSeconds = 60
 export const maxHoldSeconds = 30 * 24 * 60 * 60
 export const usualHoldSeconds = 7 * 24 * 60 * 60
+/** How long before its end a hold that lasts longer is reported as expiring. */
+const noticeMs = 24 * 60 * 60 * 1_000
 /** Open holds of one app on one wallet. */
 export const maxOpenHolds = 100
 
@@ -116,7 +122,21 @@ export function extendHold(hold: Hold, at: Date, seconds: number): Hold {
   const latestMs = hold.createdAt.getTime() + maxHoldSeconds * 1_000
   const expiresMs = Math.min(latestMs, at.getTime() + seconds * 1_000)
   if (expiresMs <= hold.expiresAt.getTime()) return hold
-  return { ...hold, expiresAt: new Date(expiresMs), steps: hold.steps + 1 }
+  const initialExpiresAt = hold.initialExpiresAt ?? hold.expiresAt
+  return { ...hold, expiresAt: new Date(expiresMs), initialExpiresAt, steps: hold.steps + 1 }
+}
+
+/** For a hold made or extended at that time; null when it ends too soon for a notice. */
+export function noticeTimeOf(expiresAt: Date, at: Date): Date | null {
+  const noticeAtMs = expiresAt.getTime() - noticeMs
+  return noticeAtMs > at.getTime() ? new Date(noticeAtMs) : null
+}
+
+/** The hold after its notice; undefined while none is due. */
+export function planNotice(hold: Hold, at: Date): Hold | undefined {
+  const { noticeAt, closedAt } = hold
+  if (noticeAt === null || closedAt !== null || noticeAt.getTime() > at.getTime()) return undefined
+  return { ...hold, noticeAt: null, steps: hold.steps + 1 }
 }
 
 export type HoldView = Hold & { readonly status: HoldStatus }

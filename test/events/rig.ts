@@ -44,16 +44,25 @@ export function creditOf({ clientId }: { clientId: string }, user: TestUser): Pe
   return pendingOf({ by: { clientId, serviceUserId: user.serviceUserId }, counterAccount, hasEvents: true })
 }
 
+/** A hold of 0.01 for a minute. */
+export function reserveOf({ clientId }: { clientId: string }, user: TestUser): PendingPosting {
+  const by = { clientId, serviceUserId: user.serviceUserId }
+  const hold = { kind: 'reserve', seconds: 60 } as const
+  return pendingOf({ by, counterAccount: counterAccountOfApp(clientId), hasEvents: true, amountMinor: -1n, hold })
+}
+
 /** A bonus of 0.01, which each app with a live link to the wallet learns of. */
 export function bonusOf(walletId: string): PendingPosting {
   return pendingOf({ by: { walletId }, counterAccount: 'bonus' })
 }
 
-function pendingOf(about: Pick<Posting, 'by' | 'counterAccount' | 'hasEvents'>): PendingPosting {
+type About = Pick<Posting, 'by' | 'counterAccount' | 'hasEvents' | 'hold'> & Partial<Pick<Posting, 'amountMinor'>>
+
+function pendingOf(about: About): PendingPosting {
   const reference = { namespace: about.counterAccount, type: 'TEST', id: newId() }
   const posting = {
-    ...about,
     amountMinor: 1n,
+    ...about,
     isReversal: false,
     referenceKey: referenceKeyOf(reference),
     referenceType: reference.type,
@@ -102,7 +111,7 @@ export async function readAll(service: Service, clientId: string): Promise<Recor
 export function sequencesOf(events: readonly RecordedEvent[]): Record<string, number[]> {
   const found: Record<string, number[]> = {}
   for (const event of events)
-    if (event.fact === null) (found[event.transfer.walletId] ??= []).push(event.transfer.sequence)
+    if ('transfer' in event) (found[event.transfer.walletId] ??= []).push(event.transfer.sequence)
   return found
 }
 

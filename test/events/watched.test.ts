@@ -9,12 +9,13 @@ import { findEndpointLags } from '../../src/store/events/endpoint-lag.ts'
 import { journalPing } from '../../src/store/events/journal.ts'
 import { getUnnumberedSeconds, numberEvents } from '../../src/store/events/number-events.ts'
 import { upsertJobFailure } from '../../src/store/work/work-report.ts'
+import { postLocked } from '../../src/store/writer/careful-statement.ts'
 import { callCommand } from '../command.ts'
 import { eventually } from '../eventually.ts'
 import { newOperator, type TestOperator } from '../operator.ts'
 import { startReceiver, type WebhookReceiver } from '../receiver.ts'
 import { newUsers, openTestService, operator, secretsKey, type Credentials, type TestService } from '../service.ts'
-import { creditOf, newAppWithEvents, openLane, postBatch } from './rig.ts'
+import { creditOf, newAppWithEvents, openLane, postBatch, reserveOf } from './rig.ts'
 
 setDefaultTimeout(180_000)
 
@@ -66,6 +67,7 @@ async function doctor(): Promise<{ name: string; state: string; text: string; fi
 
 const countedByClass = async () => [
   await counted('billfold_events_total{class="movement"}'),
+  await counted('billfold_events_total{class="hold"}'),
   await counted('billfold_events_total{class="link"}'),
   await counted('billfold_events_total{class="test"}'),
 ]
@@ -77,10 +79,12 @@ test('events are counted by class when they get their numbers, once', async () =
   const before = await countedByClass()
   const [user] = await newUsers(opened.service, app, 1)
   await postBatch(lane, [creditOf(app, user!), creditOf(app, user!)])
+  // One row of the journal has an entry and a hold.
+  await postLocked(lane.client, [creditOf(app, user!), reserveOf(app, user!)], { isPatient: true, writer: lane.number })
   await pingApp(opened.service, operator, app.clientId)
   await numberEvents(db, metrics.events)
   await numberEvents(db, metrics.events)
-  expect((await countedByClass()).map((count, i) => count - before[i]!)).toEqual([2, 1, 1])
+  expect((await countedByClass()).map((count, i) => count - before[i]!)).toEqual([3, 1, 1, 1])
   await lane.client.end()
 })
 

@@ -1,12 +1,15 @@
 /** Events: what happened to the wallets and links of an app's users, in an order that never changes. */
-import type { Transaction } from './wire.ts';
+import type { Hold, Transaction } from './wire.ts';
 /** Types whose data is the transaction that moved the money. */
 export declare const MOVEMENT_EVENT_TYPES: readonly ['wallet.debited', 'wallet.credited', 'wallet.topped_up', 'wallet.refunded', 'wallet.disputed', 'wallet.corrected'];
+/** Types whose data is the hold as it was then. */
+export declare const HOLD_EVENT_TYPES: readonly ['hold.created', 'hold.captured', 'hold.voided', 'hold.expiring', 'hold.expired', 'hold.extended'];
 /** Types whose data names the user alone. */
 export declare const USER_EVENT_TYPES: readonly ['wallet.frozen', 'wallet.unfrozen', 'link.created', 'link.disconnected', 'user.deleted'];
-export declare const EVENT_TYPES: readonly ["wallet.debited", "wallet.credited", "wallet.topped_up", "wallet.refunded", "wallet.disputed", "wallet.corrected", "wallet.frozen", "wallet.unfrozen", "link.created", "link.disconnected", "user.deleted", "test.ping"];
+export declare const EVENT_TYPES: readonly ["wallet.debited", "wallet.credited", "wallet.topped_up", "wallet.refunded", "wallet.disputed", "wallet.corrected", "hold.created", "hold.captured", "hold.voided", "hold.expiring", "hold.expired", "hold.extended", "wallet.frozen", "wallet.unfrozen", "link.created", "link.disconnected", "user.deleted", "test.ping"];
 export type EventType = (typeof EVENT_TYPES)[number];
 export type MovementEventType = (typeof MOVEMENT_EVENT_TYPES)[number];
+export type HoldEventType = (typeof HOLD_EVENT_TYPES)[number];
 export type UserEventType = (typeof USER_EVENT_TYPES)[number];
 type Numbered = {
     /** `evt_…`, the same at every read: record it together with the effect of the event. */
@@ -18,6 +21,11 @@ type Numbered = {
 export type BillfoldEvent = Numbered & ({
     type: MovementEventType;
     data: Transaction & {
+        serviceUserId: string;
+    };
+} | {
+    type: HoldEventType;
+    data: Hold & {
         serviceUserId: string;
     };
 } | {

@@ -25,7 +25,7 @@ function holdNamespace(clientId: string): string {
   return `hold:${clientId}`
 }
 
-export async function placeHold(service: Service, { clientId }: App, asked: NewHold): Promise<HoldResult> {
+export async function placeHold(service: Service, { clientId, hasEvents }: App, asked: NewHold): Promise<HoldResult> {
   const { serviceUserId, amountMinor, referenceType, referenceId, description, seconds, arrivedAt } = asked
   const posting: HoldPosting = {
     by: { clientId, serviceUserId },
@@ -36,6 +36,7 @@ export async function placeHold(service: Service, { clientId }: App, asked: NewH
     referenceType,
     referenceId,
     description,
+    hasEvents,
     hold: { kind: 'reserve', seconds },
   }
   return await postAndRecord(service, posting, arrivedAt)
@@ -106,9 +107,13 @@ async function changeHold(
     counterAccount,
     referenceType,
     referenceId,
+    hasEvents: app.hasEvents,
   }
   const result = await service.writer.postHold({ ...posting, description: null, hold: request }, arrivedAt)
-  if (result.kind === 'hold' && !result.isRepeat) service.live.poke(walletId)
+  if (result.kind === 'hold' && !result.isRepeat) {
+    service.live.poke(walletId)
+    if (app.hasEvents) service.eventWaits.written()
+  }
   return result
 }
 

@@ -79,7 +79,7 @@ test('while a node has not committed, its entries wait, with the later ones of t
   const before = (await readAll(service, app.clientId)).length
   const reported = async () =>
     (await readAll(service, app.clientId)).slice(before).map((event) => {
-      if (event.fact !== null) throw new Error(event.fact)
+      if (!('transfer' in event)) throw new Error(event.fact ?? 'a hold')
       return [event.serviceUserId, event.transfer.sequence]
     })
   // What the coordinator shows between its own commit and the node's: the second entry of the wallet is not there yet.

@@ -8,7 +8,7 @@ type Unnumbered = {
   readonly writer: number
   readonly serial: string
   readonly walletIds: readonly string[]
-  /** Empty for a fact. */
+  /** Empty for a fact, and for a row of a copy with holds, which a cluster never writes. */
   readonly sequences: readonly string[]
 }
 
@@ -20,7 +20,7 @@ type Unnumbered = {
 export async function findWhole(tx: Transaction, journalSql: string): Promise<readonly Unnumbered[] | undefined> {
   if (!tx.isCluster()) return undefined
   const { rows } = await tx.query<Unnumbered>(
-    `select n.writer, n.serial::text, n.sequences::text[], coalesce((select array_agg(l.user_id::text order by e.ordinal)
+    `select n.writer, n.serial::text, case when n.hold_ids is null then n.sequences::text[] else '{}' end as sequences, coalesce((select array_agg(l.user_id::text order by e.ordinal)
        from unnest(n.link_ids) with ordinality as e(link_id, ordinal)
        join links l on l.id = 'su_' || replace(e.link_id::text, '-', '')), '{}') as "walletIds"
      from (${journalSql}) as n order by n.serial`,

@@ -69,55 +69,93 @@ export function fastJournalValues(postings: readonly Asked[]): readonly string[]
   ]
 }
 
+/** Smaller rows, because these may have the ids of holds besides. */
+const maxPerCarefulRow = 40
+
+/** The link of an app and a user, or the last one after a disconnect: the app has its holds until they end. */
+const lastLinkSql = `cross join lateral (select id from links where user_id = e.wallet_id and client_id = e.client_id
+    order by disconnected_at desc nulls first limit 1) as l`
+
+const holdsSql = `
+  union all
+  select ${linkUuidSql}, e.client_id, e.sequence, e.hold_id, e.ordinal
+  from unnest($10::uuid[], $11::text[], $12::bigint[], $13::uuid[], $14::integer[]) as e(wallet_id, client_id, sequence, hold_id, ordinal)
+  join apps a on a.client_id = e.client_id and a.has_events ${lastLinkSql} where ${hasUuidSql}`
+
 /**
  * For the careful lane, whose transaction has locked the wallets. An entry of an app is reported to that app, a movement of the service
- * to each app with a live link to the wallet; one on an app's account only to that app.
+ * to each app with a live link to the wallet; one on an app's account only to that app. What happens to a hold is reported to its app.
  */
-const entriesSql = `
+const entriesSqlOf = ({ hasHolds }: { readonly hasHolds: boolean }) => `
 with entry as (
-  select e.link_id, e.client_id, e.sequence, e.ordinal
+  select e.link_id, e.client_id, e.sequence, null::uuid as hold_id, e.ordinal
   from unnest($2::uuid[], $3::text[], $4::bigint[], $5::integer[]) as e(link_id, client_id, sequence, ordinal)
   union all
-  select ${linkUuidSql}, l.client_id, e.sequence, e.ordinal
+  select ${linkUuidSql}, l.client_id, e.sequence, null, e.ordinal
   from unnest($6::uuid[], $7::text[], $8::bigint[], $9::integer[]) as e(wallet_id, counter_account, sequence, ordinal)
   join links l on l.user_id = e.wallet_id and l.disconnected_at is null and ${hasUuidSql}
   join apps a on a.client_id = l.client_id and a.has_events
-  where e.counter_account not like 'app:%' or e.counter_account = 'app:' || l.client_id
+  where e.counter_account not like 'app:%' or e.counter_account = 'app:' || l.client_id${hasHolds ? holdsSql : ''}
 )
-insert into journal (writer, client_id, link_ids, sequences)
-select $1::integer, client_id, link_ids, sequences from (
-  select client_id, array_agg(link_id order by ordinal) as link_ids, array_agg(sequence order by ordinal) as sequences
-  from (select *, (row_number() over (partition by client_id order by ordinal) - 1) / ${maxEntriesPerRow} as part from entry) as e
+insert into journal (writer, client_id, link_ids, sequences${hasHolds ? ', hold_ids' : ''})
+select $1::integer, client_id, link_ids, sequences${hasHolds ? ', hold_ids' : ''} from (
+  select client_id, array_agg(link_id order by ordinal) as link_ids, array_agg(sequence order by ordinal) as sequences,
+    case when count(hold_id) > 0 then array_agg(hold_id order by ordinal) end as hold_ids
+  from (select *, (row_number() over (partition by client_id order by ordinal) - 1) / ${maxPerCarefulRow} as part from entry) as e
   group by client_id, part order by part
 ) as of_batch`
+
+const entriesStatement = { name: 'journal-entries', text: entriesSqlOf({ hasHolds: false }) }
+/** A cluster has no holds, so this text never runs there. */
+const holdsStatement = { name: 'journal-holds', text: entriesSqlOf({ hasHolds: true }) }
 
 /** A posting that moved money, in the order of the batch. */
 export type PostedEntry = {
   readonly posting: {
-    readonly by: JournalEntry | { readonly walletId: string }
+    readonly by: JournalEntry | { readonly walletId: string; readonly clientId?: string }
     readonly hasEvents?: boolean
     readonly counterAccount: string
   }
   readonly sequence: number
 }
 
-/** Undefined when no entry can concern an app with events. */
+/** What happened to a hold: the number of its step, 0 when it was made. */
+export type HoldEntry = {
+  readonly walletId: string
+  readonly clientId: string
+  readonly holdId: string
+  readonly number: number
+}
+
+type OfApp = { readonly linkId: string; readonly clientId: string }
+type OfService = { readonly walletId: string; readonly counterAccount: string }
+/** An entry of a capture, without a hold; or a step of a hold. */
+type OfHold = { readonly walletId: string; readonly clientId: string; readonly holdId: string | null }
+type Listed<T> = T & { readonly sequence: number; readonly ordinal: number }
+
+/** Undefined when nothing can concern an app with events. */
 export function journalEntries(
   db: Queryable,
-  posted: readonly PostedEntry[],
+  reported: readonly (PostedEntry | HoldEntry)[],
   writer: number,
 ): Promise<unknown> | undefined {
-  const ofApps: { linkId: string; clientId: string; sequence: number; ordinal: number }[] = []
-  const ofService: { walletId: string; counterAccount: string; sequence: number; ordinal: number }[] = []
-  for (const [ordinal, { posting, sequence }] of posted.entries()) {
-    const { by, hasEvents, counterAccount } = posting
-    if ('walletId' in by) ofService.push({ walletId: by.walletId, counterAccount, sequence, ordinal })
-    else if (hasEvents) {
-      const linkId = linkUuidOf(by.serviceUserId)
-      if (linkId !== undefined) ofApps.push({ linkId, clientId: by.clientId, sequence, ordinal })
+  const ofApps: Listed<OfApp>[] = []
+  const ofService: Listed<OfService>[] = []
+  const ofHolds: Listed<OfHold>[] = []
+  for (const [ordinal, entry] of reported.entries()) {
+    if ('holdId' in entry) {
+      ofHolds.push({ ...entry, sequence: entry.number, ordinal })
+      continue
     }
+    const { by, hasEvents, counterAccount } = entry.posting
+    const listed = { sequence: entry.sequence, ordinal }
+    if (!('walletId' in by)) {
+      const linkId = hasEvents ? linkUuidOf(by.serviceUserId) : undefined
+      if (linkId !== undefined) ofApps.push({ ...listed, linkId, clientId: by.clientId })
+    } else if (by.clientId === undefined) ofService.push({ ...listed, walletId: by.walletId, counterAccount })
+    else if (hasEvents) ofHolds.push({ ...listed, walletId: by.walletId, clientId: by.clientId, holdId: null })
   }
-  if (ofApps.length + ofService.length === 0) return undefined
+  if (ofApps.length + ofService.length + ofHolds.length === 0) return undefined
   const values = [
     String(writer),
     plainArray(ofApps, ({ linkId }) => linkId),
@@ -129,7 +167,15 @@ export function journalEntries(
     plainArray(ofService, ({ sequence }) => sequence),
     plainArray(ofService, ({ ordinal }) => ordinal),
   ]
-  return db.query({ name: 'journal-entries', text: entriesSql, values })
+  if (ofHolds.length === 0) return db.query({ ...entriesStatement, values })
+  const ofHoldValues = [
+    plainArray(ofHolds, ({ walletId }) => walletId),
+    textArray(ofHolds, ({ clientId }) => clientId),
+    plainArray(ofHolds, ({ sequence }) => sequence),
+    plainArray(ofHolds, ({ holdId }) => holdId),
+    plainArray(ofHolds, ({ ordinal }) => ordinal),
+  ]
+  return db.query({ ...holdsStatement, values: [...values, ...ofHoldValues] })
 }
 
 const factSql = (links: string) => `insert into journal (writer, client_id, fact, link_ids, sequences, awaits_number)

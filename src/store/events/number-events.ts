@@ -11,11 +11,17 @@ import { transact, type Database, type Queryable, type Transaction } from '../co
 import { one } from '../connection/rows.ts'
 import { locks, tryLock } from '../locks.ts'
 
-/** For the metric: movements, and facts by the first part of their type. */
-export const eventClasses = ['movement', 'wallet', 'link', 'user', 'test'] as const
+/** For the metric: movements, holds, and facts by the first part of their type. */
+export const eventClasses = ['movement', 'hold', 'wallet', 'link', 'user', 'test'] as const
 export type EventCounts = Readonly<Record<(typeof eventClasses)[number], number>>
 
-const classSql = `coalesce(split_part(fact, '.', 1), 'movement')`
+/** A row has movements and holds, or one fact. */
+const countSqlOf = (each: (typeof eventClasses)[number]) => {
+  if (each === 'hold') return 'sum(holds)'
+  return each === 'movement'
+    ? 'sum(count - holds) filter (where fact is null)'
+    : `sum(count) filter (where fact like '${each}.%')`
+}
 
 /** Rows of the journal that one step numbers. */
 const rowsPerStep = 1_000
@@ -42,7 +48,8 @@ const unnumberedSql = `${writersSql}, unnumbered as (
 /** One statement, so a crash leaves all of it or nothing. */
 const numberSqlOf = (nextSql: string) => `
 with ${nextSql}, step as materialized (
-  select writer, serial, client_id, at, fact, cardinality(link_ids) as count from next
+  select writer, serial, client_id, at, fact, cardinality(link_ids) as count,
+    coalesce(cardinality(array_remove(hold_ids, null)), 0) as holds from next
 ), head as (
   insert into event_heads as h (client_id, last) select client_id, sum(count) from step group by client_id order by client_id
   on conflict (client_id) do update set last = h.last + excluded.last
@@ -58,7 +65,7 @@ with ${nextSql}, step as materialized (
 ), fact as (
   update journal j set awaits_number = false from step s where s.writer = 0 and j.writer = 0 and j.serial = s.serial
 )
-select count(*)::int as rows, ${eventClasses.map((each) => `coalesce(sum(count) filter (where ${classSql} = '${each}'), 0)::int as "${each}"`).join(', ')} from step`
+select count(*)::int as rows, ${eventClasses.map((each) => `coalesce(${countSqlOf(each)}, 0)::int as "${each}"`).join(', ')} from step`
 
 const numberSql = numberSqlOf(unnumberedSql)
 const numberGivenSql = numberSqlOf(`next as (

@@ -330,10 +330,13 @@ create table hold_steps (
   actor text not null,
   reason text,
   at timestamp with time zone not null,
+  captured bigint,
+  remaining bigint,
+  expires_at timestamp with time zone,
   constraint hold_steps_pkey PRIMARY KEY (wallet_id, hold_id, number),
   constraint hold_steps_amount_check CHECK ((amount >= 0)),
   constraint hold_steps_capture_has_an_entry CHECK (((kind = 'capture'::text) = (sequence IS NOT NULL))),
-  constraint hold_steps_kind_check CHECK ((kind = ANY (ARRAY['capture'::text, 'void'::text, 'expiry'::text, 'extend'::text]))),
+  constraint hold_steps_kind_check CHECK ((kind = ANY (ARRAY['capture'::text, 'void'::text, 'expiry'::text, 'extend'::text, 'expiring'::text]))),
   constraint hold_steps_number_check CHECK ((number > 0))
 );
 CREATE TRIGGER hold_steps_append_only BEFORE DELETE OR UPDATE ON hold_steps FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -356,6 +359,8 @@ create table holds (
   closed_at timestamp with time zone,
   ended_by text,
   steps integer not null default 0,
+  initial_expires_at timestamp with time zone,
+  notice_at timestamp with time zone,
   constraint holds_pkey PRIMARY KEY (wallet_id, id),
   constraint holds_amount_check CHECK ((amount > 0)),
   constraint holds_captured_check CHECK ((captured >= 0)),
@@ -379,6 +384,7 @@ create table journal (
   link_ids uuid[] not null,
   sequences bigint[] not null,
   awaits_number boolean not null default false,
+  hold_ids uuid[],
   constraint journal_pkey PRIMARY KEY (writer, serial),
   constraint journal_check CHECK ((cardinality(sequences) =
 CASE
@@ -387,6 +393,7 @@ CASE
 END)),
   constraint journal_check1 CHECK (((awaits_number = false) OR (writer = 0))),
   constraint journal_fact_check CHECK ((fact = ANY (ARRAY['wallet.frozen'::text, 'wallet.unfrozen'::text, 'link.created'::text, 'link.disconnected'::text, 'user.deleted'::text, 'test.ping'::text]))),
+  constraint journal_hold_ids_check CHECK (((hold_ids IS NULL) OR ((fact IS NULL) AND (cardinality(hold_ids) = cardinality(link_ids))))),
   constraint journal_link_ids_check CHECK (((cardinality(link_ids) >= 1) AND (cardinality(link_ids) <= 64)))
 );
 CREATE INDEX journal_at ON journal USING brin (at) WITH (pages_per_range='64', autosummarize='on');

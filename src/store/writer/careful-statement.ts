@@ -6,7 +6,7 @@ import { beginBatch, roundTrip, walletClockSql } from '../cluster/batch.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import { commit, type Queryable } from '../connection/database.ts'
 import type { OpenClient } from '../connection/open-client.ts'
-import { journalEntries, journalUserFact } from '../events/journal.ts'
+import { journalEntries, journalUserFact, type HoldEntry, type PostedEntry } from '../events/journal.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
 import { confirmSql } from './connection.ts'
 import {
@@ -47,14 +47,14 @@ export async function postLocked(
     const before = new Map(wallets)
     const book = await readBook(client, batch, links, wallets, outcomes)
     if (book) releaseExpired(book, wallets)
-    const { answers, held, planned } = decideEach(batch, links, { wallets, outcomes, book })
+    const { answers, held, planned, reported } = decideEach(batch, links, { wallets, outcomes, book })
     // On a cluster also the wallet of a refusal is updated: its row has the clock.
     const written = new Set(planned.map(({ walletId }) => walletId))
     const after = new Map([...wallets].filter(([id, wallet]) => wallet !== before.get(id) || written.has(id)))
     // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
     const writing = after.size > 0 ? write(client, planned, after, writer) : client.query(confirmSql)
     const holding = book && writeHolds(client, book)
-    await roundTrip([writing, holding, ...journal(client, planned, { before, after }, writer), commit(client)])
+    await roundTrip([writing, holding, ...journal(client, reported, { before, after }, writer), commit(client)])
     return { answers, held }
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -136,7 +136,11 @@ function decideEach(
   const answers: [PendingPosting, HoldResult][] = []
   const held: PendingPosting[] = []
   const planned: Planned[] = []
+  /** In the order of each wallet: a capture's entry comes before the step of its hold. */
+  const reported: (PostedEntry | HoldEntry)[] = []
+  const reportHolds = () => book && reported.push(...book.unreported.splice(0))
   for (const [i, posting] of batch.entries()) {
+    reportHolds()
     const link = links[i]
     const outcome = hasOutcome(posting) ? outcomes.get(posting.referenceKey) : undefined
     const wallet = link && wallets.get(link.walletId)
@@ -157,10 +161,12 @@ function decideEach(
       answers.push([posting, result])
       if (result.kind !== 'outcome') continue
       planned.push(each)
+      if (!step.refusal && each.movedMinor !== 0n) reported.push({ posting, sequence: step.wallet.sequence })
       outcomes.set(posting.referenceKey, result.outcome)
     }
   }
-  return { answers, held, planned }
+  reportHolds()
+  return { answers, held, planned, reported }
 }
 
 /** Without a book the database is distributed. */
@@ -281,20 +287,17 @@ async function write(
   })
 }
 
-/** Reports the entries, and the wallets that a debt froze or whose debt was repaid. */
+/** Reports the entries and holds, and the wallets that a debt froze or whose debt was repaid. */
 function journal(
   client: Queryable,
-  planned: readonly Planned[],
+  reported: readonly (PostedEntry | HoldEntry)[],
   { before, after }: Record<'before' | 'after', ReadonlyMap<string, Wallet>>,
   writer: number,
 ): (Promise<unknown> | undefined)[] {
-  const posted = planned.flatMap(({ posting, step, movedMinor }) =>
-    step.refusal || movedMinor === 0n ? [] : [{ posting, sequence: step.wallet.sequence }],
-  )
   const changed = [...after].filter(
     ([id, { frozenFor }]) => (frozenFor === null) !== (before.get(id)?.frozenFor === null),
   )
-  const entries = journalEntries(client, posted, writer)
+  const entries = journalEntries(client, reported, writer)
   // After the entries that caused them.
   const facts = changed.map(([id, { frozenFor }]) =>
     journalUserFact(client, frozenFor === null ? 'wallet.unfrozen' : 'wallet.frozen', id, writer),

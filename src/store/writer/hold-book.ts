@@ -4,9 +4,12 @@ import {
   extendHold,
   isExpiredAt,
   maxOpenHolds,
+  noticeTimeOf,
   planCapture,
+  planNotice,
   planRelease,
   refuseEnded,
+  remainingOf,
   viewHold,
   type Hold,
   type HoldRefusal,
@@ -14,11 +17,12 @@ import {
 } from '../../ledger/hold.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
+import type { HoldEntry } from '../events/journal.ts'
 import { one } from '../connection/rows.ts'
 import { holdClockSql, holdColumns, toSeenHold, type HoldRow } from './stored-holds.ts'
 import type { HoldResult, PendingPosting } from './posting.ts'
 
-type StepKind = 'capture' | 'void' | 'expiry' | 'extend'
+export type StepKind = 'capture' | 'void' | 'expiry' | 'extend' | 'expiring'
 
 type HoldStep = {
   readonly hold: Hold
@@ -34,8 +38,11 @@ export type HoldBook = {
   readonly at: Date
   readonly holds: Map<string, Hold>
   readonly changed: Set<string>
-  readonly added: Set<string>
+  /** Made or extended: the queue must come back to them in time. */
+  readonly due: Set<string>
   readonly steps: HoldStep[]
+  /** What happened to holds and is not reported yet, in order. */
+  readonly unreported: HoldEntry[]
 }
 
 /** By their keys alone: `holds_open` for those of the wallets, the primary key for those that are named. */
@@ -69,16 +76,22 @@ export async function readHolds(
     at: one(rows).at,
     holds: new Map(seen.map((hold) => [hold.id, hold])),
     changed: new Set(),
-    added: new Set(),
+    due: new Set(),
     steps: [],
+    unreported: [],
   }
 }
 
-/** Gives back what expired, before anything is decided: no refusal is recorded for want of money that is free again. */
+/** Gives back what expired, before anything is decided: no refusal is recorded for want of money that is free again. Gives notices that are due. */
 export function releaseExpired(book: HoldBook, wallets: Map<string, Wallet>): void {
   for (const hold of book.holds.values()) {
     const wallet = wallets.get(hold.walletId)
-    if (!wallet || !isExpiredAt(hold, book.at)) continue
+    if (!wallet) continue
+    if (!isExpiredAt(hold, book.at)) {
+      const noticed = planNotice(hold, book.at)
+      if (noticed) change(book, noticed, { kind: 'expiring', amountMinor: 0n, actor: 'system' })
+      continue
+    }
     const { operation, hold: after } = planRelease(hold, book.at, 'expiry')
     const decision = decide(wallet, operation)
     if (decision.refusal) throw new Error(`an expired hold cannot be released: ${decision.refusal}`)
@@ -108,7 +121,7 @@ export function planHold(book: HoldBook, walletId: string, posting: PendingPosti
     if ('refusal' in plan) return refused(book, hold, plan.refusal)
     const { operation, hold: after } = plan
     const step = { kind: 'capture', amountMinor: -operation.amountMinor, actor: posting.counterAccount } as const
-    return { operation, apply: ({ sequence }) => change(book, after, { ...step, sequence }) }
+    return { operation, apply: ({ sequence }) => change(book, after, { ...step, sequence }, posting) }
   }
   const { actor } = request
   if (request.kind === 'void' && hold.endedBy === 'void') return { result: asResult(book, hold, wallet, true) }
@@ -117,10 +130,13 @@ export function planHold(book: HoldBook, walletId: string, posting: PendingPosti
   if (request.kind === 'void') {
     const { operation, hold: after } = planRelease(hold, book.at, 'void')
     const step = { kind: 'void', amountMinor: -operation.heldMinor!, actor, reason: request.reason } as const
-    return { operation, apply: () => change(book, after, step) }
+    return { operation, apply: () => change(book, after, step, posting) }
   }
   const after = extendHold(hold, book.at, request.seconds)
-  if (after !== hold) change(book, after, { kind: 'extend', amountMinor: 0n, actor })
+  if (after === hold) return { result: asResult(book, hold, wallet, false) }
+  const noticeAt = posting.hasEvents ? noticeTimeOf(after.expiresAt, book.at) : null
+  book.due.add(hold.id)
+  change(book, { ...after, noticeAt }, { kind: 'extend', amountMinor: 0n, actor }, posting)
   return { result: asResult(book, after, wallet, false) }
 }
 
@@ -130,6 +146,7 @@ function planReserve(book: HoldBook, walletId: string, posting: PendingPosting, 
   for (const hold of book.holds.values())
     if (hold.walletId === walletId && hold.clientId === clientId && hold.closedAt === null) open++
   if (open >= maxOpenHolds) return { result: { kind: 'hold-refused', refusal: 'HOLD_LIMIT' } }
+  const expiresAt = new Date(book.at.getTime() + seconds * 1_000)
   const hold: Hold = {
     walletId,
     id: posting.referenceKey,
@@ -142,14 +159,16 @@ function planReserve(book: HoldBook, walletId: string, posting: PendingPosting, 
     releasedMinor: 0n,
     extraMinor: 0n,
     createdAt: book.at,
-    expiresAt: new Date(book.at.getTime() + seconds * 1_000),
+    expiresAt,
     closedAt: null,
     endedBy: null,
     steps: 0,
+    initialExpiresAt: null,
+    noticeAt: posting.hasEvents ? noticeTimeOf(expiresAt, book.at) : null,
   }
   const apply = () => {
-    book.added.add(hold.id)
-    return change(book, hold)
+    book.due.add(hold.id)
+    return change(book, hold, undefined, posting)
   }
   return { operation: { amountMinor: 0n, heldMinor: hold.amountMinor, isReversal: false }, apply }
 }
@@ -165,36 +184,50 @@ function asResult(book: HoldBook, hold: Hold, wallet: Wallet, isRepeat: boolean)
 
 type NewStep = Pick<HoldStep, 'kind' | 'amountMinor' | 'actor'> & Partial<Pick<HoldStep, 'sequence' | 'reason'>>
 
-function change(book: HoldBook, hold: Hold, step?: NewStep): HoldView {
+/** `posting` is what asked for it; undefined for what the service does by itself. A hold without a step is new. */
+function change(book: HoldBook, hold: Hold, step: NewStep | undefined, posting?: PendingPosting): HoldView {
   book.holds.set(hold.id, hold)
   book.changed.add(hold.id)
   if (step) book.steps.push({ sequence: null, reason: null, ...step, hold })
+  const { walletId, clientId, id: holdId, steps: number } = hold
+  // Of the service itself the database decides whether the app has events.
+  if (posting?.by.clientId === undefined || posting.hasEvents)
+    book.unreported.push({ walletId, clientId, holdId, number })
   return viewHold(hold, book.at)
 }
 
 function findNextExpiry(book: HoldBook, walletId: string): number | null {
   let nextMs = Infinity
   for (const hold of book.holds.values())
-    if (hold.walletId === walletId && hold.closedAt === null) nextMs = Math.min(nextMs, hold.expiresAt.getTime())
+    if (hold.walletId === walletId && hold.closedAt === null) nextMs = Math.min(nextMs, nextTimeOf(hold).getTime())
   return nextMs === Infinity ? null : nextMs - book.at.getTime()
 }
 
-/** A new hold asks the queue to close it when it expires: one piece of work for each wallet, due when its first hold ends. */
+function nextTimeOf({ noticeAt, expiresAt }: Hold): Date {
+  return noticeAt ?? expiresAt
+}
+
+/**
+ * A new hold asks the queue to close it when it expires, and before that for its notice: one piece of work for each wallet, due at the
+ * first of these times.
+ */
 const writeSql = `
 with hold as (
   insert into holds (wallet_id, id, client_id, reference_type, reference_id, description, amount, captured, released, extra, created_at,
-    expires_at, closed_at, ended_by, steps)
+    expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at)
   select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
-    $10::bigint[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::integer[])
+    $10::bigint[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::integer[],
+    $27::timestamptz[], $28::timestamptz[])
   on conflict (wallet_id, id) do update set captured = excluded.captured, released = excluded.released, extra = excluded.extra,
-    expires_at = excluded.expires_at, closed_at = excluded.closed_at, ended_by = excluded.ended_by, steps = excluded.steps
+    expires_at = excluded.expires_at, closed_at = excluded.closed_at, ended_by = excluded.ended_by, steps = excluded.steps,
+    initial_expires_at = excluded.initial_expires_at, notice_at = excluded.notice_at
 ), step as (
-  insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, reason, at)
+  insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, reason, captured, remaining, expires_at, at)
   select s.*, $24::timestamptz from unnest($16::uuid[], $17::uuid[], $18::integer[], $19::text[], $20::bigint[], $21::bigint[], $22::text[],
-    $23::text[]) as s
+    $23::text[], $29::bigint[], $30::bigint[], $31::timestamptz[]) as s
 ), due as (
   insert into work (kind, key, due_at)
-  select 'expire-holds', wallet_id::text, min(expires_at) from unnest($25::uuid[], $26::timestamptz[]) as n(wallet_id, expires_at)
+  select 'expire-holds', wallet_id::text, min(due_at) from unnest($25::uuid[], $26::timestamptz[]) as n(wallet_id, due_at)
   group by wallet_id order by wallet_id
   on conflict (kind, key) do update set due_at = least(work.due_at, excluded.due_at), is_requested = true, attempts = 0, given_up_at = null
 )
@@ -206,7 +239,7 @@ const time = (at: Date | null) => at && at.toISOString()
 export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> | undefined {
   if (book.changed.size === 0) return undefined
   const holds = [...book.changed].map((id) => book.holds.get(id)!)
-  const added = [...book.added].map((id) => book.holds.get(id)!)
+  const due = [...book.due].map((id) => book.holds.get(id)!)
   const { steps } = book
   const values = [
     plainArray(holds, ({ walletId }) => walletId),
@@ -233,8 +266,13 @@ export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> 
     textArray(steps, ({ actor }) => actor),
     textArray(steps, ({ reason }) => reason),
     time(book.at)!,
-    plainArray(added, ({ walletId }) => walletId),
-    plainArray(added, ({ expiresAt }) => time(expiresAt)),
+    plainArray(due, ({ walletId }) => walletId),
+    plainArray(due, (hold) => time(nextTimeOf(hold))),
+    plainArray(holds, ({ initialExpiresAt }) => time(initialExpiresAt)),
+    plainArray(holds, ({ noticeAt }) => time(noticeAt)),
+    plainArray(steps, ({ hold }) => hold.capturedMinor + hold.extraMinor),
+    plainArray(steps, ({ hold }) => remainingOf(hold)),
+    plainArray(steps, ({ hold }) => time(hold.expiresAt)),
   ]
   return client.query({ name: 'write-holds', text: writeSql, values })
 }

@@ -7,7 +7,8 @@ import { referenceKeyOfUuid } from '../outcomes.ts'
 export const holdColumns = `h.wallet_id as "walletId", h.id, h.client_id as "clientId", h.reference_type as "referenceType",
   h.reference_id as "referenceId", h.description, h.amount as "amountMinor", h.captured as "capturedMinor",
   h.released as "releasedMinor", h.extra as "extraMinor", h.created_at as "createdAt", h.expires_at as "expiresAt",
-  h.closed_at as "closedAt", h.ended_by as "endedBy", h.steps`
+  h.closed_at as "closedAt", h.ended_by as "endedBy", h.steps,
+  h.initial_expires_at as "initialExpiresAt", h.notice_at as "noticeAt"`
 
 /** Truncated, because a Date has no microseconds: what is stored and what is answered are then the same. */
 export const holdClockSql = `date_trunc('milliseconds', clock_timestamp())`
