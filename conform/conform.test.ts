@@ -5,6 +5,7 @@ import { newClient, type Client } from '../test/client.ts'
 import { newAppWithEvents } from '../test/events/rig.ts'
 import { setAppEvents } from '../src/actions/apps/manage-apps.ts'
 import { feedStatements } from './feed-statements.ts'
+import { holdStatements } from './hold-statements.ts'
 import { callCommand, runCommand } from '../test/command.ts'
 import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../test/service.ts'
 import { freezeWallet } from '../src/actions/money/manage-wallets.ts'
@@ -167,7 +168,20 @@ const withoutFeed: Send = async (request) =>
     ? Response.json({ error: 'no such route', code: 'NOT_FOUND' }, { status: 404 })
     : await answer(request)
 
+const withoutHolds: Send = async (request) =>
+  new URL(request.url).pathname.startsWith('/api/server/wallet/hold')
+    ? Response.json({ error: 'no such route', code: 'NOT_FOUND' }, { status: 404 })
+    : await answer(request)
+
 describe('it bears with a service', () => {
+  test('that has no holds: its statements are not tried, and keep the exit code 0', async () => {
+    const result = await tryOn(withoutHolds, holdStatements)
+    expect(result.verdicts.map(({ verdict, needs }) => `${verdict}: ${needs}`)).toEqual(
+      holdStatements.map(() => 'not tried: holds'),
+    )
+    expect(replyTo('http://x', result).exitCode).toBe(0)
+  })
+
   test('that has no feed of events: its statements are not tried, and keep the exit code 0', async () => {
     const result = await tryOn(withoutFeed, feedStatements)
     const { verdicts } = result

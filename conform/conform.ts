@@ -3,6 +3,7 @@ import { answerStatements } from './answer-statements.ts'
 import { feedStatements } from './feed-statements.ts'
 import { malformedStatements } from './malformed-statements.ts'
 import { moneyStatements } from './money-statements.ts'
+import { holdStatements } from './hold-statements.ts'
 import { leftOf, type Left } from './movements.ts'
 import { otherAppStatements } from './other-app-statements.ts'
 import { pageStatements } from './page-statements.ts'
@@ -33,6 +34,7 @@ export const groups: readonly (readonly Statement[])[] = [
   malformedStatements,
   otherAppStatements,
   feedStatements,
+  holdStatements,
   sessionStatements,
   widgetStatements,
   pageStatements,

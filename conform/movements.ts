@@ -20,10 +20,15 @@ export type Movements = ReturnType<typeof newMovements>
 
 const prefix = '/api/server/wallet/'
 
-/** The debit or credit in a request, also in a malformed one that a faulty service might accept. */
-export function postingIn(path: string, init: RequestInit): Posting | undefined {
+/**
+ * The debit or credit in a request, also in a malformed one that a faulty service might accept. A capture is a debit of the wallet whose
+ * holds the run makes, which it does not name.
+ */
+export function postingIn(path: string, init: RequestInit, holder: string): Posting | undefined {
   const [pathname = '', query = ''] = path.split('?')
-  if (pathname !== `${prefix}debit` && pathname !== `${prefix}credit`) return undefined
+  const isCapture = pathname === `${prefix}hold/capture`
+  const isDebit = isCapture || pathname === `${prefix}debit`
+  if (!isDebit && pathname !== `${prefix}credit`) return undefined
   const fields = { ...Object.fromEntries(new URLSearchParams(query)), ...fieldsIn(init.body) }
   const amount = Number(fields['amount'])
   // Without an amount there is nothing to undo.
@@ -34,10 +39,10 @@ export function postingIn(path: string, init: RequestInit): Posting | undefined 
     path,
     init,
     clientId: text('clientId') ?? '',
-    serviceUserId: text('serviceUserId') ?? '',
+    serviceUserId: isCapture ? holder : (text('serviceUserId') ?? ''),
     referenceType: text('referenceType'),
     referenceId: text('referenceId'),
-    thousandths: pathname.endsWith('debit') ? -thousandths : thousandths,
+    thousandths: isDebit ? -thousandths : thousandths,
   }
 }
 

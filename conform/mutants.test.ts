@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { feedMutants } from '../test/conform/feed-mutants.ts'
+import { holdMutants } from '../test/conform/hold-mutants.ts'
 import { moneyMutants } from '../test/conform/money-mutants.ts'
 import { pageMutants } from '../test/conform/page-mutants.ts'
 import type { Mutant, Send } from '../test/conform/proxy.ts'
@@ -18,6 +19,8 @@ import { findEventHeads } from '../src/store/events/feed.ts'
 import { numberEvents } from '../src/store/events/number-events.ts'
 import { answerStatements } from './answer-statements.ts'
 import { conform, groups, statements, type Conformance } from './conform.ts'
+import { feedStatements } from './feed-statements.ts'
+import { holdStatements } from './hold-statements.ts'
 import { malformedStatements } from './malformed-statements.ts'
 import { refusalStatements } from './refusal-statements.ts'
 import { expiryStatements, sessionStatements } from './session-statements.ts'
@@ -26,7 +29,15 @@ import type { Statement } from './verdict.ts'
 setDefaultTimeout(600_000)
 
 const wantsAll = process.env['TEST_ALL'] === '1'
-const mutants = [...moneyMutants, ...repeatMutants, ...refusalMutants, ...widgetMutants, ...pageMutants, ...feedMutants]
+const mutants = [
+  ...moneyMutants,
+  ...repeatMutants,
+  ...refusalMutants,
+  ...widgetMutants,
+  ...pageMutants,
+  ...feedMutants,
+  ...holdMutants,
+]
 
 let opened: TestService
 
@@ -58,7 +69,12 @@ async function tryOn(mutant: Mutant, tried: readonly Statement[]): Promise<Confo
   // Without events the statements about the feed are not tried, and other mutants cannot break them.
   if (mutant.name === 'unbroken' || feedMutants.includes(mutant))
     for (const each of [app, other]) await giveEvents(each)
-  const answer: Send = (request) => opened.app.fetch(request)
+  // The same with holds.
+  const hasHolds = mutant.name === 'unbroken' || holdMutants.includes(mutant)
+  const answer: Send = async (request) =>
+    hasHolds || !new URL(request.url).pathname.startsWith('/api/server/wallet/hold')
+      ? await opened.app.fetch(request)
+      : Response.json({ error: 'There is no such route.', code: 'NOT_FOUND' }, { status: 404 })
   // In place of waiting, the sessions of the app grow older.
   const wait = async (ms: number) => {
     await opened.service.db.pool.query(
@@ -107,6 +123,11 @@ test('every statement holds on the service itself; one alone needs a browser', a
 test('a statement is named by one text alone', () => {
   expect(new Set(statements.map(({ says }) => says)).size).toBe(statements.length)
   expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
+})
+
+test('every statement about the feed and about holds is broken by a service', () => {
+  const broken = new Set(mutants.flatMap(({ breaks }) => breaks))
+  expect([...feedStatements, ...holdStatements].filter(({ says }) => !broken.has(says))).toEqual([])
 })
 
 // These tests mostly wait for the database, so several run in parallel.

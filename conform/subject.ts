@@ -71,7 +71,7 @@ export function newSubject(settings: Settings) {
 
   /** Sends once. Postings are recorded before they leave, because their answer may be lost. */
   async function send(path: string, init: RequestInit, until?: AbortSignal): Promise<Reply> {
-    const posting = postingIn(path, init)
+    const posting = postingIn(path, init, serviceUserId)
     const conclude = posting && movements.begin({ ...posting, clientId: credentialsOf(posting.clientId).clientId })
     const timeOut = AbortSignal.timeout(answerWithinMs)
     const signal = until ? AbortSignal.any([until, timeOut]) : timeOut

@@ -26,7 +26,7 @@ export type Need =
   | (typeof unreachable)[number]
 
 /** What no flag of the command can provide. */
-export const unreachable = ['a browser', 'a feed of events', 'events that are gone'] as const
+export const unreachable = ['a browser', 'a feed of events', 'events that are gone', 'holds'] as const
 
 class Broken extends Error {}
 

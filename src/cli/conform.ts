@@ -41,9 +41,9 @@ balance, and undoes exactly what the service acknowledged, with new references. 
 there is --yes; elsewhere it starts at once. Ctrl-C undoes too, for at most 30 seconds; a second Ctrl-C ends at once and reports what is left. A service whose
 top-up shows a live card key is refused.
 
-The feed of events (GET /api/server/events) is tried where the service has one and the app's events are on.
+The feed of events (GET /api/server/events) is tried where the service has one and the app's events are on; holds (POST /api/server/wallet/hold) where it has them.
 
-Only statements of the contract and of the feed can be broken. Those that were not tried are counted, with what it takes to try them. Exit codes: 0 everything
+Only statements of the contract, of the feed and of holds can be broken. Those that were not tried are counted, with what it takes to try them. Exit codes: 0 everything
 that can be tried over HTTP holds; 1 a statement is broken, or money could not be moved back; 2 invalid command line; 3 nothing is broken, but statements were
 not tried that could be; 130 interrupted.`,
     examples: [
