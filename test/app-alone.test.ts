@@ -10,6 +10,7 @@ import { postForService } from '../src/actions/money/post.ts'
 import { findLink } from '../src/store/links.ts'
 import { newClient, type Client } from './client.ts'
 import { cookieOf } from './devices.ts'
+import { holdClient, holdOf } from './holds.ts'
 import { openIdentityRig, password, type IdentityRig } from './identity-rig.ts'
 import { newApp, type Credentials } from './service.ts'
 import { toRequest } from './routes/json-cases.ts'
@@ -63,6 +64,10 @@ beforeAll(async () => {
   }
   const credited = await rivals.post('/api/server/wallet/credit', { ...entry, description: 'Insulin' })
   await client.credit(serviceUserId, 20)
+  const held = { ...entry, amount: 7, referenceId: 'rx-4712', description: 'Test strips' }
+  const placed = await rivals.post('/api/server/wallet/hold', held)
+  const holdId = holdOf(placed).id
+  await holdClient(client, app).place(serviceUserId, 4, { description: 'A book' })
   // An operator's correction on the account of the other app, with the reason.
   const correction = { referenceType: 'CORRECTION', referenceId: newId(), description: 'Wrong dose of the pharmacy' }
   await postForService(service, {
@@ -82,6 +87,9 @@ beforeAll(async () => {
     referenceType: 'PRESCRIPTION',
     referenceId: 'rx-4711',
     description: 'Insulin',
+    heldReferenceId: 'rx-4712',
+    heldDescription: 'Test strips',
+    holdId,
     correction: correction.description,
     transactionId,
     receiptCode: receiptCodeOf(transactionId.slice('txn_'.length)),
@@ -109,6 +117,7 @@ async function rowsOfOthers(): Promise<Record<string, unknown>> {
       userId,
       `app:${rival.clientId}`,
     ),
+    holds: await read('select * from holds where wallet_id = $1 and client_id <> $2', userId, app.clientId),
     papers: await read(`select * from paper_links where user_id = $1 and paper->>'kind' <> 'receipt'`, userId),
   }
 }
@@ -244,6 +253,31 @@ test('it sees that the user has other entries, and nothing about them', async ()
     isPrivate: true,
   })
   expect(body).toMatchObject({ proof: 'session', user: { firstName: 'Ada' } })
+})
+
+test('it sees its own holds, and of those of other apps the amount and the end', async () => {
+  const session = await newSession()
+  const { body } = await rig.page.call('GET', `/api/widget/holds?session=${session}`)
+  // The attack above has placed one more hold of the app.
+  const [own, others] = (body['holds'] as Record<string, unknown>[]).slice(-2)
+  expect(own).toMatchObject({ remaining: 4, app: { clientId: app.clientId }, description: 'A book' })
+  const redacted = {
+    id: expect.stringMatching(/^hold_[0-9a-f]{32}$/),
+    amount: 7,
+    captured: 0,
+    remaining: 7,
+    createdAt: expect.any(String),
+    expiresAt: expect.any(String),
+    referenceType: '',
+    referenceId: '',
+    description: null,
+    app: null,
+    isPrivate: true,
+  }
+  expect(others).toEqual(redacted)
+  expect(others!['id']).not.toBe(secrets['holdId'])
+  const { body: wallet } = await rig.page.wallet(session)
+  expect((wallet['holds'] as unknown[]).slice(-2)).toEqual([own, redacted])
 })
 
 test('it may leave: it disconnects itself, and what the user has with the other app stays', async () => {

@@ -78,6 +78,7 @@ test('no call of a backend is compressed, and no answer with a token, a code or 
   expect(compressed.map(({ path }) => path).toSorted()).toEqual([
     '/api/widget/account/history',
     '/api/widget/activity',
+    '/api/widget/holds',
     '/api/widget/links',
     '/api/widget/wallet',
   ])

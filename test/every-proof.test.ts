@@ -57,8 +57,9 @@ const moreInputs: Record<string, Partial<Record<UserProof, readonly Record<strin
     ],
   },
   'POST /api/widget/links/disconnect': { presence: [{ clientId: rig.apps.other.clientId }] },
-  // Its answer is redacted instead: test/app-alone.test.ts.
+  // Their answers are redacted instead: test/app-alone.test.ts.
   'GET /api/widget/wallet': { person: [] },
+  'GET /api/widget/holds': { person: [] },
 }
 
 test('every input that needs more proof than its route has a case', () => {

@@ -311,7 +311,9 @@ const paths: Path[] = [
     'a check of the wallets of 15,000 open widgets',
     1,
     async () => {
-      const seen = people.slice(0, 15_000).map(({ userId }) => ({ walletId: userId, sequence: 1, frozenFor: null }))
+      const seen = people
+        .slice(0, 15_000)
+        .map(({ userId }) => ({ walletId: userId, sequence: 1, heldMinor: 0n, frozenFor: null }))
       await findChangedWallets(opened.service.db.pool, seen)
     },
   ],

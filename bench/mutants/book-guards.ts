@@ -71,7 +71,7 @@ export const bookGuards: readonly Guarded[] = [
   {
     area: 'the writer',
     file: 'src/store/writer/hold-book.ts',
-    tests: ['src/store/writer/holds.test.ts', 'src/api/server-holds.test.ts'],
+    tests: ['src/store/writer/holds.test.ts', 'src/api/holds/server-holds.test.ts'],
     mutants: [
       [`!wallet || !isExpiredAt(hold, book.at)`, `!wallet || isExpiredAt(hold, book.at)`],
       [`(posting.by.clientId ?? hold.clientId) === hold.clientId`, `true`],

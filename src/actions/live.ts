@@ -42,6 +42,7 @@ type Watched = {
   readonly walletId: string
   readonly sessions: Map<string, Set<Watcher>>
   sequence: number
+  heldMinor: bigint
   frozenFor: Session['frozenFor']
 }
 
@@ -151,9 +152,9 @@ export function openLive(queries: LiveQueries, fault: (error: unknown) => void):
     const hashes = sets.flatMap(([first]) => (first ? [first.session.tokenHash] : []))
     if (hashes.length === 0) return
     const found = new Map((await queries.findSessions(hashes)).map((session) => [keyOf(session), session]))
-    for (const { userId, sequence, frozenFor } of found.values()) {
+    for (const { userId, sequence, heldMinor, frozenFor } of found.values()) {
       const wallet = wallets.get(userId)
-      if (wallet) Object.assign(wallet, { sequence, frozenFor })
+      if (wallet) Object.assign(wallet, { sequence, heldMinor, frozenFor })
     }
     for (const watchers of sets) for (const each of watchers) each.onCheck(found.get(keyOf(each.session)))
   }
@@ -180,8 +181,8 @@ export function openLive(queries: LiveQueries, fault: (error: unknown) => void):
   return {
     watch: (watcher) => {
       const { session } = watcher
-      const { userId: walletId, sequence, frozenFor } = session
-      const wallet = wallets.get(walletId) ?? { walletId, sessions: new Map(), sequence, frozenFor }
+      const { userId: walletId, sequence, heldMinor, frozenFor } = session
+      const wallet = wallets.get(walletId) ?? { walletId, sessions: new Map(), sequence, heldMinor, frozenFor }
       const here = wallet.sessions.get(keyOf(session)) ?? new Set()
       if (isClosed || total >= maxWatchers || here.size >= maxPerSession) return undefined
       wallets.set(walletId, wallet)

@@ -31,7 +31,7 @@ export const hexColor = z
   .meta({ pattern: '^#[0-9a-f]{6}$' })
   .describe('The app’s colour in lists and charts; white text on it is legible in light and dark pages')
 
-const walletApp = z
+export const walletApp = z
   .object({
     clientId: z.string(),
     name: z.string(),
@@ -267,6 +267,6 @@ export function toFailedTopup(topup: Topup, currency: Currency) {
   return { ...toWaitingTopup(topup, currency), reason: topup.failure! }
 }
 
-function toWalletApp(app: App) {
+export function toWalletApp(app: App) {
   return { clientId: app.clientId, name: app.name, logo: logoPath(app), color: appColor(app) }
 }

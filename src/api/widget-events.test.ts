@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient, type Client } from '../../test/client.ts'
+import { holdClient, holdOf, letHoldsAge, sweepHolds } from '../../test/holds.ts'
 import { newPage, readEvents, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
@@ -47,9 +48,9 @@ const openWith = async (leftMs: number) => {
   await letPass(opened.service.db.pool, 300_000 - leftMs)
   return await open(session)
 }
-const wallet = (balance: number, sequence: number, isActive = true) => ({
+const wallet = (balance: number, sequence: number, isActive = true, held = 0) => ({
   event: 'wallet',
-  data: { balance, sequence, isActive },
+  data: { balance, available: balance - held, held, sequence, isActive },
 })
 
 const endedFor = (reason: SessionEndReason) => ({ event: 'ended', data: { code: 'INVALID_SESSION', reason } })
@@ -71,6 +72,36 @@ describe('it works', () => {
     await Bun.sleep(300)
     await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [user.userId])
     expect(await next()).toEqual(wallet(0, 0, false))
+  })
+
+  test('a hold, its capture, its release and its expiry are seen, made here or by another process', async () => {
+    await client.credit(user.serviceUserId, 50)
+    const { next } = await watch(await newSession())
+    expect(await next()).toEqual(wallet(50, 1))
+    const holds = holdClient(client, credentials)
+    const placed = holdOf(await holds.place(user.serviceUserId, 18))
+    expect(await next()).toEqual(wallet(50, 1, true, 18))
+    await holds.capture(placed.id, { amount: 10 })
+    expect(await next()).toEqual(wallet(40, 2))
+    const voided = holdOf(await holds.place(user.serviceUserId, 3))
+    expect(await next()).toEqual(wallet(40, 2, true, 3))
+    await holds.void(voided.id)
+    expect(await next()).toEqual(wallet(40, 2))
+    await holds.place(user.serviceUserId, 4, { expiresIn: 60 })
+    expect(await next()).toEqual(wallet(40, 2, true, 4))
+    await letHoldsAge(opened, 61)
+    await sweepHolds(opened)
+    expect(await next()).toEqual(wallet(40, 2))
+    // As if another process had done it: without a poke, found by the regular poll.
+    const { live } = opened.service
+    const { poke } = live
+    Object.assign(live, { poke: () => undefined })
+    try {
+      await holds.place(user.serviceUserId, 6)
+      expect(await next()).toEqual(wallet(40, 2, true, 6))
+    } finally {
+      Object.assign(live, { poke })
+    }
   })
 
   test('a frozen wallet is reported as frozen', async () => {

@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import type { Service } from '../actions/service.ts'
 import { endOf, type SessionEnd } from '../actions/people/open-session.ts'
-import { majorNumber } from '../ledger/money.ts'
 import type { Session } from '../store/people/widget-sessions.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
+import { walletFigures } from './shapes.ts'
 import { sessionRoute } from './widget-session-route.ts'
 import { exampleIds, sessionQuery } from './widget-shapes.ts'
 
@@ -23,7 +23,7 @@ export function eventsRoute(service: Service): Route {
     proof: 'session',
     summary: 'Stream the changes of the wallet',
     description: [
-      'Server-sent events: `wallet` {balance, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the session',
+      'Server-sent events: `wallet` {balance, available, held, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the session',
       'expires; `expired` when it does; `ended` {code, reason} when it is revoked. The stream ends with the session.',
     ].join(' '),
     output: z.string(),
@@ -31,7 +31,7 @@ export function eventsRoute(service: Service): Route {
     errors: ['RATE_LIMITED'],
     example: {
       input: { session: exampleIds.sessionToken },
-      output: 'event: wallet\ndata: {"balance":80.01,"sequence":2,"isActive":true}\n\n',
+      output: 'event: wallet\ndata: {"balance":80.01,"available":62.01,"held":18,"sequence":2,"isActive":true}\n\n',
     },
     run: async (session) => openStream(service, session),
   })
@@ -68,7 +68,7 @@ function openStream(service: Service, session: Session): Response | Answer {
   }
   const show = (current: Session) => {
     const data = {
-      balance: majorNumber(current.balanceMinor, service.config.currency),
+      ...walletFigures(current.balanceMinor, current.heldMinor, service.config.currency),
       sequence: current.sequence,
       isActive: current.frozenFor === null,
     }

@@ -33,6 +33,7 @@ import { widgetAuthRoutes } from './widget-auth.ts'
 import { refuseUnproved } from './widget-call.ts'
 import { noDeviceCookie } from './widget-device.ts'
 import { eventsRoute } from './widget-events.ts'
+import { openHoldsRoute, toWidgetHold, widgetHold } from './holds/widget-holds.ts'
 import { papersRoute } from './widget-papers.ts'
 import { proveRoute } from './widget-prove.ts'
 import { sessionRoute } from './widget-session-route.ts'
@@ -70,6 +71,7 @@ const widgetWallet = z
       .max(5)
       .optional()
       .describe('Card payments of the last seven days that were tried and took no money; absent when there are none'),
+    holds: z.array(widgetHold).max(3).optional().describe('The newest open holds; absent when there are none'),
     isActive: z.boolean(),
     currency: shape.currencyCode,
     user: z.object({
@@ -124,6 +126,7 @@ export function widgetRoutes(service: Service): Route[] {
     walletRoute(service),
     activityRoute(service),
     activitySumsRoute(service),
+    openHoldsRoute(service),
     papersRoute(service),
     eventsRoute(service),
     logoutRoute(service),
@@ -213,10 +216,10 @@ function walletRoute(service: Service): Route {
     path: '/api/widget/wallet',
     proof: 'session',
     isCompressed: true,
-    moreProof: { person: 'to see the app, description and reference of other apps’ transactions' },
+    moreProof: { person: 'to see the app, description and reference of other apps’ transactions and holds' },
     summary: 'Read the wallet as its user sees it',
     description:
-      'Returns the last ten transactions, of all apps and of the service itself. A session alone gets those of other apps without app, description and reference.',
+      'Returns the last ten transactions, of all apps and of the service itself, and what is on hold. A session alone gets those of other apps without app, description and reference.',
     output: widgetWallet,
     example: {
       input: { session: exampleIds.sessionToken },
@@ -239,7 +242,7 @@ function walletRoute(service: Service): Route {
     run: async (session, _, { userAgent, address }) => {
       await recordBrowser(service, session, { userAgent, address })
       await recordDeviceUse(service, session)
-      const { wallet, entries, waiting, open, failed, appName } = await readWidgetWallet(service, session)
+      const { wallet, entries, waiting, open, failed, holds, appName } = await readWidgetWallet(service, session)
       return answer({
         ...shape.walletFigures(wallet.balanceMinor, wallet.heldMinor, currency),
         transactions: entries.map((entry) =>
@@ -248,6 +251,7 @@ function walletRoute(service: Service): Route {
         waiting: waiting.map((topup) => toWaitingTopup(topup, currency)),
         ...(open.length > 0 && { openTopups: open.map((topup) => toOpenTopup(topup, currency)) }),
         ...(failed.length > 0 && { failedTopups: failed.map((topup) => toFailedTopup(topup, currency)) }),
+        ...(holds.length > 0 && { holds: holds.map((each) => toWidgetHold(session, each, currency)) }),
         isActive: wallet.frozenFor === null,
         currency: currency.code,
         user: { firstName: session.firstName, lastName: session.lastName, language: session.language },

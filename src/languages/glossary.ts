@@ -172,6 +172,18 @@ export const terms: Readonly<Record<string, Term>> = {
   onHold: {
     english: /\bon hold\b/i,
     words: {
+      de: /reservier/i,
+      es: /reserva/i,
+      fr: /réserv/i,
+      pt: /reserv/i,
+      ar: /حج[زو]|محجوز/,
+      he: /שריינ|משוריי/,
+      ja: /確保/,
+    },
+  },
+  frozen: {
+    english: /\bfrozen\b/i,
+    words: {
       de: /gesperrt/i,
       es: /bloquead/i,
       fr: /bloqué/i,

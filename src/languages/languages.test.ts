@@ -16,6 +16,7 @@ const files = [
   'mail',
   'paper',
   'pay',
+  'pending',
   'prove',
   'topup',
   'wallet',
@@ -94,8 +95,8 @@ for (const [code, language] of languages) {
     const words: Readonly<Record<string, string>> = { ...language.wallet, ...language.pay }
     const texts = Object.values(outcomes).flatMap(({ title, text }) => [words[title]!, words[text]!])
     expect(texts.length - new Set(texts).size).toBe(0)
-    const failed = Object.keys(language.wallet).filter((key) => /^failed(?!Title|Text|Entry)/.test(key))
-    expect(new Set(failed.map((key) => words[key])).size).toBe(5)
+    const failed = Object.entries(language.pending).filter(([key]) => /^failed(?!Entry)/.test(key))
+    expect(new Set(failed.map(([, text]) => text)).size).toBe(5)
   })
 
   if (code === 'en') continue

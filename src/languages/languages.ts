@@ -11,6 +11,7 @@ const files = [
   'pay',
   'account',
   'activity',
+  'pending',
   'prove',
   'ended',
   'paper',

@@ -5,6 +5,7 @@ import type { words as ended } from './en/ended.ts'
 import type { words as mail } from './en/mail.ts'
 import type { words as paper } from './en/paper.ts'
 import type { words as pay } from './en/pay.ts'
+import type { words as pending } from './en/pending.ts'
 import type { words as prove } from './en/prove.ts'
 import type { words as topup } from './en/topup.ts'
 import type { words as wallet } from './en/wallet.ts'
@@ -18,6 +19,7 @@ export type Words = {
   readonly pay: Translated<typeof pay>
   readonly account: Translated<typeof account>
   readonly activity: Translated<typeof activity>
+  readonly pending: Translated<typeof pending>
   readonly paper: Translated<typeof paper>
   readonly prove: Translated<typeof prove>
   readonly ended: Translated<typeof ended>

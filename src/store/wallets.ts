@@ -63,11 +63,16 @@ export async function updateFreeze(
 }
 
 /** A wallet's state as an observer last saw it. */
-export type SeenWallet = { readonly walletId: string; readonly sequence: number; readonly frozenFor: FrozenFor }
+export type SeenWallet = {
+  readonly walletId: string
+  readonly sequence: number
+  readonly heldMinor: bigint
+  readonly frozenFor: FrozenFor
+}
 
 const changedSql = (wallet: string) => `select s.id
-  from unnest($1::uuid[], $2::bigint[], $3::text[]) as s (id, sequence, frozen_for), ${wallet}
-    and (w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for)`
+  from unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[]) as s (id, sequence, frozen_for, held), ${wallet}
+    and (w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for or w.held <> s.held)`
 
 /**
  * The limit makes the planner look up each wallet by its key instead of reading all wallets, however many are asked
@@ -76,12 +81,12 @@ const changedSql = (wallet: string) => `select s.id
 const changedWallets = {
   name: 'find-changed-wallets',
   text: changedSql(
-    'lateral (select w.sequence, w.frozen_for from wallets w where w.id = s.id limit 1) as w where true',
+    `lateral (select w.sequence, w.frozen_for, ${heldSql('w')} as held from wallets w where w.id = s.id limit 1) as w where true`,
   ),
   onCluster: changedSql('wallets w where w.id = s.id and w.id = any($1::uuid[])'),
 }
 
-/** The wallets that differ from what was seen: money moved, or they were frozen or unfrozen. */
+/** The wallets that differ from what was seen: money moved, a hold was made or ended, or they were frozen or unfrozen. */
 export async function findChangedWallets(db: Queryable, seen: readonly SeenWallet[]): Promise<string[]> {
   const { rows } = await db.query<[string]>({
     ...changedWallets,
@@ -89,6 +94,7 @@ export async function findChangedWallets(db: Queryable, seen: readonly SeenWalle
       plainArray(seen, ({ walletId }) => walletId),
       plainArray(seen, ({ sequence }) => sequence),
       plainArray(seen, ({ frozenFor }) => frozenFor),
+      plainArray(seen, ({ heldMinor }) => heldMinor),
     ],
     rowMode: 'array',
   })

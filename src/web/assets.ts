@@ -17,6 +17,7 @@ const styles = {
   'widget.css': '../widget/widget.css',
   'later-views.css': '../widget/later-views.css',
   'activity.css': '../widget/activity.css',
+  'pending.css': '../widget/pending.css',
   'topup.css': '../widget/topup.css',
   'pay.css': '../widget/pay.css',
   'paper.css': '../widget/paper.css',
@@ -32,6 +33,7 @@ const scripts = {
   'topup.js': '../widget/client/topup-page.tsx',
   'account.js': '../widget/client/account/account.tsx',
   'activity.js': '../widget/client/activity/activity.tsx',
+  'pending.js': '../widget/client/pending/pending.tsx',
   'prove.js': '../widget/client/prove.tsx',
   'ended.js': '../widget/client/ended.tsx',
   'pay.js': '../widget/client/topup/pay.tsx',
@@ -176,7 +178,7 @@ const importPage: BunPlugin = {
         const imports = sources.map((source) => `import ${JSON.stringify(pathOf(`../widget/client/${source}`))}\n`)
         return { contents: imports.join('') + (await Bun.file(path).text()), loader: 'tsx' }
       })
-    addImports(/\/(account|activity|prove)\.tsx$/, ['wallet-app.tsx', 'start.ts'])
+    addImports(/\/(account|activity|pending|prove)\.tsx$/, ['wallet-app.tsx', 'start.ts'])
     // Shown on the top-up page, which does not load the wallet page.
     addImports(/\/(ended|pay)\.tsx$/, inBothPages)
   },

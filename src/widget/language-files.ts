@@ -10,14 +10,15 @@ const urlsByCode: ReadonlyMap<string, Urls> = new Map(
   [...languages].map(([code, language]) => [code, provide(language)]),
 )
 
-function provide({ code, dir, wallet, account, activity, prove, ended, pay }: Language): Urls {
-  const laterWords = { account, activity, prove, ended }
+function provide({ code, dir, wallet, account, activity, pending, prove, ended, pay }: Language): Urls {
+  const laterWords = { account, activity, pending, prove, ended }
   const file = (view: LaterView, words: object) => provideAsset(`${view}.${code}.json`, () => JSON.stringify(words))
   return {
     all: provideAsset(`language.${code}.json`, () => JSON.stringify({ lang: code, dir, words: wallet, laterWords })),
     later: {
       account: file('account', account),
       activity: file('activity', activity),
+      pending: file('pending', pending),
       prove: file('prove', prove),
       ended: file('ended', ended),
       pay: file('pay', pay),
@@ -32,7 +33,11 @@ export async function languageFiles(): Promise<Record<string, string>> {
 }
 
 const viewsOf = { wallet: walletViews, topup: topupViews }
-const ownStyles: Partial<Record<LaterView, StyleName>> = { activity: 'activity.css', pay: 'pay.css' }
+const ownStyles: Partial<Record<LaterView, StyleName>> = {
+  activity: 'activity.css',
+  pending: 'pending.css',
+  pay: 'pay.css',
+}
 
 export async function laterFiles(page: PageData['page'], { code }: Language): Promise<PageData['later']> {
   const files = viewsOf[page].map(async (view) => {

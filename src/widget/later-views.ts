@@ -10,7 +10,7 @@
  */
 import type { Words } from '../languages/words.ts'
 
-export const walletViews = ['account', 'activity', 'prove', 'ended'] as const satisfies (keyof Words)[]
+export const walletViews = ['account', 'activity', 'pending', 'prove', 'ended'] as const satisfies (keyof Words)[]
 export const topupViews = ['pay', 'ended'] as const satisfies (keyof Words)[]
 
 export type LaterView = (typeof walletViews | typeof topupViews)[number]

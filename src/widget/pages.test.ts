@@ -279,6 +279,7 @@ describe('the pages', () => {
   test.each([
     ['wallet', 'account', 11],
     ['wallet', 'activity', 12.5],
+    ['wallet', 'pending', 3],
     ['wallet', 'prove', 4.5],
     ['wallet', 'ended', 4],
     ['topup', 'ended', 4],

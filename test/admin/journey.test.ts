@@ -171,7 +171,7 @@ test('freezing a wallet shows in the widget that is open on another process; so 
   await page.getByLabel('Reason for freezing').fill('A suspicious login')
   await page.getByRole('button', { name: 'Freeze' }).click()
   await page.getByText('Frozen by an operator: A suspicious login').waitFor()
-  await wallet.getByText('Your wallet is on hold').waitFor()
+  await wallet.getByText('Your wallet is frozen').waitFor()
   const refused = await call(rig.second, '/api/server/wallet/debit', secrets.at(-1)!, {
     serviceUserId: user.serviceUserId,
     amount: 1,
@@ -183,7 +183,7 @@ test('freezing a wallet shows in the widget that is open on another process; so 
   await page.getByLabel('Reason for unfreezing').fill('It was Grace')
   await page.getByRole('button', { name: 'Unfreeze' }).click()
   await page.getByText('The wallet is active again').waitFor()
-  await wallet.getByText('Your wallet is on hold').waitFor({ state: 'detached' })
+  await wallet.getByText('Your wallet is frozen').waitFor({ state: 'detached' })
 
   const before = await balance()
   await page.getByText('Grant a bonus').click()

@@ -42,7 +42,7 @@ describe('the owner of the wallet', () => {
     await rig.closePage(page)
   })
 
-  test('a wallet on hold names the support page, and the link opens from within the sandbox', async () => {
+  test('a frozen wallet names the support page, and the link opens from within the sandbox', async () => {
     const tenant = await rig.newTenant()
     await freezeWallet(rig.service, operator, tenant.user.userId, 'A question')
     const { page, frame } = await openShop(rig, tenant)

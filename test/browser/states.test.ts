@@ -12,6 +12,7 @@ import { startRig } from './rig.ts'
 import { newStage } from './stage.ts'
 import { accountStates } from './states-account.ts'
 import { activityStates } from './states-activity.ts'
+import { holdStates } from './states-holds.ts'
 import { proofStates } from './states-proof.ts'
 import { signInStates } from './states-sign-in.ts'
 import { topupStates } from './states-topup.ts'
@@ -37,6 +38,7 @@ rig.service.sandbox!.setOrigin(rig.base)
 const stage = newStage(rig, await rig.newTenant())
 const states = {
   ...walletStates(stage),
+  ...holdStates(stage),
   ...activityStates(stage),
   ...accountStates(stage),
   ...proofStates(stage),

@@ -55,7 +55,7 @@ test('a debit by the backend shows without a reload, is announced to screen read
   await waitForBalance(frame, '$87.50')
   expect(await frame.textContent('.entry .amount')).toBe('\u2212$12.50')
   expect(await waitForMessage(page, 'SERVICE_WALLET_UPDATED')).toEqual({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
-  await frame.waitForSelector('.hero [role=status] >> text="Your balance is now $87.50"', { state: 'attached' })
+  await frame.waitForSelector('.hero [role=status] >> text="Available balance: $87.50"', { state: 'attached' })
   await rig.closePage(page)
 })
 
@@ -63,7 +63,7 @@ test('a freeze shows in the open wallet at once', async () => {
   const tenant = await rig.newTenant()
   const { page, frame } = await openShop(rig, tenant)
   await freezeWallet(rig.service, operator, tenant.user.userId, 'A question')
-  await frame.waitForSelector('text=Your wallet is on hold')
+  await frame.waitForSelector('text=Your wallet is frozen')
   expect(await frame.$('.hero-action')).toBeNull()
   await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
   await rig.closePage(page)

@@ -62,7 +62,7 @@ describe('test cards', () => {
     expect(await findBarriers(page)).toEqual([])
     await payWith(cards.good)
     await page.getByRole('heading', { name: 'Money added' }).waitFor()
-    await page.getByText('Your balance is now $25.00').waitFor()
+    await page.getByText('Available balance: $25.00').waitFor()
     expect(await findBarriers(page)).toEqual([])
     expect(await balance()).toBe(25)
   })
@@ -81,7 +81,7 @@ describe('test cards', () => {
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('No fee').waitFor()
     await payWith(cards.good)
-    await page.getByText('Your balance is now $50.00').waitFor()
+    await page.getByText('Available balance: $50.00').waitFor()
     expect(await balance()).toBe(50)
   })
 
@@ -162,7 +162,7 @@ describe('test cards', () => {
     await page.getByRole('heading', { name: 'Money added' }).waitFor()
     await tenant.client.debit(tenant.user.serviceUserId, 10)
     await page.goto(`${rig.base}/widget/wallet?session=${await tenant.newSession()}&lang=en`)
-    await page.getByText('Your balance is below zero').waitFor()
+    await page.getByText('Your available balance is below zero').waitFor()
     expect(await balance()).toBe(-10)
   })
 
@@ -187,7 +187,7 @@ test('two card forms that are open for one payment take the money once, and both
   await chooseAmount(other)
   await formIn(other).getByLabel('Card number').waitFor()
   await Promise.all([payWith(cards.good), payWith(cards.good, other)])
-  for (const each of [page, other]) await each.getByText('Your balance is now $25.00').waitFor()
+  for (const each of [page, other]) await each.getByText('Available balance: $25.00').waitFor()
   expect(await balance()).toBe(25)
 })
 
@@ -195,7 +195,7 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   await openTopup()
   await chooseAmount()
   await payWith(cards.good)
-  await page.getByText('Your balance is now $25.00').waitFor()
+  await page.getByText('Available balance: $25.00').waitFor()
   await tenant.client.debit(tenant.user.serviceUserId, 20)
   const { rows } = await rig.service.db.pool.query<{ id: string }>(
     'select payment_intent_id as id from topups where user_id = $1',
@@ -320,7 +320,7 @@ describe('amounts', () => {
     ])
     expect(rowCount).toBe(1)
     await payWith(cards.good)
-    await page.getByText('Your balance is now $100.00').waitFor()
+    await page.getByText('Available balance: $100.00').waitFor()
   })
 })
 
@@ -425,7 +425,7 @@ describe('obstacles', () => {
     await page.getByRole('heading', { name: 'Checking the payment' }).waitFor()
     came.resolve()
     await payWith(cards.good)
-    await page.getByText('Your balance is now $25.00').waitFor()
+    await page.getByText('Available balance: $25.00').waitFor()
     expect(await balance()).toBe(25)
   })
 
@@ -453,7 +453,7 @@ describe('obstacles', () => {
     await settings(false)
     await page.getByRole('button', { name: 'Try again' }).click()
     await payWith(cards.good)
-    await page.getByText('Your balance is now $26.00').waitFor()
+    await page.getByText('Available balance: $26.00').waitFor()
   })
 
   test('when the processor stops answering after the payment, the page keeps asking, and shows the result in the end', async () => {

@@ -99,7 +99,7 @@ describe('a reload', () => {
     await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
     await reload(frame)
     await heading(frame, 'Money added')
-    await frame.getByText('Your balance is now $14.98').waitFor()
+    await frame.getByText('Available balance: $14.98').waitFor()
     await frame.getByRole('button', { name: 'Add more money' }).click()
     expect(await frame.getByRole('radio', { name: '$25', exact: true }).isChecked()).toBeTrue()
     expect(await frame.getByText('You need').count()).toBe(0)

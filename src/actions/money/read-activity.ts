@@ -18,6 +18,7 @@ import { findWalletWithTransfers, pageSpan, type Transfer, type WalletRow } from
 import { proofOf } from '../people/proofs.ts'
 import type { Service, WithDb } from '../service.ts'
 import type { ActivityFilter } from './activity-filter.ts'
+import { readOpenHolds, type OpenHold } from './read-open-holds.ts'
 
 /** An entry, with the app that made it; without an app if the service made it. */
 export type ActivityEntry = {
@@ -35,10 +36,13 @@ export type WidgetWallet = {
   readonly open: readonly Topup[]
   /** Top-ups of the last week that took no money. */
   readonly failed: readonly Topup[]
+  /** The newest open holds. */
+  readonly holds: readonly OpenHold[]
   readonly appName: string
 }
 
 const maxWaiting = 5
+const maxHolds = 3
 
 /** The last ten entries, and the top-ups that are still pending. */
 export async function readWidgetWallet(service: Service, session: Session): Promise<WidgetWallet> {
@@ -50,7 +54,8 @@ export async function readWidgetWallet(service: Service, session: Session): Prom
   // A session without the person learns nothing about payments in other apps.
   const clientId = proofOf(session) === 'session' ? session.clientId : null
   const failed = await listFailedTopups(pool, { userId: session.userId, clientId }, maxWaiting)
-  return { wallet, entries, waiting, open, failed, appName: (await service.apps.find(session.clientId))!.name }
+  const holds = await readOpenHolds(service, { userId: session.userId, heldMinor: wallet.heldMinor }, maxHolds)
+  return { wallet, entries, waiting, open, failed, holds, appName: (await service.apps.find(session.clientId))!.name }
 }
 
 export type ActivityPage = {

@@ -26,3 +26,8 @@ export function maySee(session: Session, { transfer }: ActivityEntry): boolean {
   if (hasProof(session, 'person') || !counterAccount.startsWith('app:')) return true
   return counterAccount === counterAccountOfApp(session.clientId)
 }
+
+/** A session alone sees only the holds of its app. */
+export function maySeeHold(session: Session, { clientId }: { readonly clientId: string }): boolean {
+  return hasProof(session, 'person') || clientId === session.clientId
+}

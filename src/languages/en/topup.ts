@@ -11,7 +11,7 @@ export const words = {
   topupAtMost: 'The maximum for one top-up is {max}. You can add the rest with another top-up.',
   topupNoneTitle: 'Top-ups are not available',
   topupNoneText: 'This wallet cannot take card payments at the moment. Your balance is not affected.',
-  topupFrozenText: 'The wallet is on hold, so money cannot be added by card.',
+  topupFrozenText: 'The wallet is frozen, so money cannot be added by card.',
   topupExpiredText: 'Close this window and choose “Add money” in {app} again.',
   topupInto: 'To the wallet of {name}',
   topupPreparing: 'Preparing the payment…',

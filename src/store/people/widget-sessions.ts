@@ -2,6 +2,7 @@
 import type { Queryable } from '../connection/database.ts'
 import type { FrozenFor } from '../wallets.ts'
 import { maybe, one } from '../connection/rows.ts'
+import { heldSql } from '../writer/stored-holds.ts'
 import { isUseDueSql, presenceUntilSql } from './devices.ts'
 
 export type NewSession = {
@@ -35,6 +36,7 @@ export type Session = Omit<NewSession, 'lifetimeMs'> & {
   readonly isSignedOut: boolean
   readonly isAppActive: boolean
   readonly balanceMinor: bigint
+  readonly heldMinor: bigint
   readonly sequence: number
   readonly frozenFor: FrozenFor
   /** The device of the call, if it is one of the session's user and has not ended. */
@@ -68,7 +70,8 @@ const sessionColumns = `s.token_hash as "tokenHash", s.client_id as "clientId", 
     l.signed_out_at is not null as "isSignedOut",
     a.is_active as "isAppActive", d.id as "deviceId", ${presenceUntilSql('d')} as "presenceUntil",
     ${isUseDueSql('d')} as "isDeviceUseDue"`
-const walletColumns = `w.balance as "balanceMinor", w.sequence::float8 as sequence, w.frozen_for as "frozenFor"`
+const walletColumns = (held: string) =>
+  `w.balance as "balanceMinor", ${held} as "heldMinor", w.sequence::float8 as sequence, w.frozen_for as "frozenFor"`
 const sessionTables = `widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
     join users u on u.id = s.user_id
     left join devices d on d.token_hash = $2 and d.user_id = s.user_id and d.revoked_at is null and d.expires_at > now()`
@@ -80,9 +83,9 @@ const isAsked = 's.token_hash = any($1::bytea[])'
  */
 const findSessionsSql = {
   name: 'find-sessions',
-  text: `select ${sessionColumns}, ${walletColumns} from ${sessionTables} join wallets w on w.id = s.user_id where ${isAsked}`,
+  text: `select ${sessionColumns}, ${walletColumns(heldSql('w'))} from ${sessionTables} join wallets w on w.id = s.user_id where ${isAsked}`,
   onCluster: `with s as materialized (select ${sessionColumns} from ${sessionTables} where ${isAsked})
-    select s.*, ${walletColumns} from s join wallets w on w.id = s."userId"`,
+    select s.*, ${walletColumns('w.held')} from s join wallets w on w.id = s."userId"`,
 }
 
 /** The token of a device counts only for sessions of the same user. */

@@ -28,6 +28,20 @@ export type WidgetTransaction = Transaction & {
 
 export type WaitingTopup = { readonly amount: number; readonly createdAt: string }
 
+/** An open hold. At the proof `session`, one of another app is private: it has no app, no description and no reference. */
+export type WidgetHold = {
+  readonly id: string
+  readonly isPrivate?: boolean
+  readonly amount: number
+  readonly captured: number
+  readonly remaining: number
+  readonly app: WalletApp | null
+  readonly description: string | null
+  readonly referenceId: string
+  readonly createdAt: string
+  readonly expiresAt: string
+}
+
 /** A payment that was begun in this app and may still be paid. */
 export type OpenTopup = WaitingTopup & { readonly paymentIntentId: string }
 
@@ -41,6 +55,10 @@ export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
   readonly waiting: readonly WaitingTopup[]
   readonly openTopups?: readonly OpenTopup[]
   readonly failedTopups?: readonly FailedTopup[]
+  readonly available: number
+  readonly held: number
+  /** The newest open holds. */
+  readonly holds?: readonly WidgetHold[]
   readonly user: { readonly language: string | null }
   readonly currency: string
   /** Identifies the user of this app: the same in all sessions of one serviceUserId. */
@@ -53,9 +71,9 @@ export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
   readonly presenceUntil?: string
 }
 
-/** The debt of a wallet that is frozen for its debt; 0 for every other wallet. */
-export function owedIn({ frozenReason, balance }: WidgetWallet): number {
-  return frozenReason === 'debt' ? Math.max(0, -balance) : 0
+/** The debt of a wallet that is frozen for its debt; 0 for every other wallet. What is on hold cannot pay it. */
+export function owedIn({ frozenReason, available }: WidgetWallet): number {
+  return frozenReason === 'debt' ? Math.max(0, -available) : 0
 }
 
 export type LinkedApp = {

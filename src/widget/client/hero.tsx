@@ -1,4 +1,4 @@
-/** The balance and its actions. */
+/** What the user can spend, what is on hold, and the actions. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { owedIn, type WidgetWallet } from './call.ts'
 import { formatMoney, moneyParts } from './format.ts'
@@ -11,11 +11,12 @@ type HeroProps = {
   missing: number | undefined
   isStale: boolean
   onTopup: () => void
+  onHolds: () => void
 }
 
-export function Hero({ wallet, missing, isStale, onTopup }: HeroProps) {
+export function Hero({ wallet, missing, isStale, onTopup, onHolds }: HeroProps) {
   const { lang, say, topup } = usePage()
-  const { balance, currency, user, isActive } = wallet
+  const { available, held, currency, user, isActive } = wallet
   const money = (amount: number) => formatMoney(amount, currency, lang)
   const owed = owedIn(wallet)
   const hasAction = isActive || (owed > 0 && topup.processor !== 'none')
@@ -25,15 +26,21 @@ export function Hero({ wallet, missing, isStale, onTopup }: HeroProps) {
       <h1 id="balance-label" class="hero-label">
         {say('balance')}
         {!isActive && (
-          <span class="hero-hold">
+          <span class="hero-frozen">
             <Icon name="lock" />
-            {say('onHold')}
+            {say('frozen')}
           </span>
         )}
       </h1>
       <div class="hero-figure">
-        <Figure key={balance} balance={balance} currency={currency} />
+        <Figure key={available} amount={available} currency={currency} />
       </div>
+      {held > 0 && (
+        <button type="button" id="open-holds" class="hero-held" onClick={onHolds}>
+          <Icon name="clock" />
+          {say('onHold', { amount: money(held) })}
+        </button>
+      )}
       {hasAction && (
         <button type="button" class="button hero-action" disabled={isStale} onClick={onTopup}>
           <Icon name="plus" />
@@ -44,7 +51,7 @@ export function Hero({ wallet, missing, isStale, onTopup }: HeroProps) {
               : say('addAmount', { amount: money(missing) })}
         </button>
       )}
-      <BalanceAnnouncement balance={balance} currency={currency} />
+      <BalanceAnnouncement amount={available} currency={currency} />
     </section>
   )
 }
@@ -53,13 +60,13 @@ export function Hero({ wallet, missing, isStale, onTopup }: HeroProps) {
 const digitsIn = (text: string) => text.length - (text.match(/[.,'’\s٬٫]/g)?.length ?? 0) / 2
 
 /** `--digits` lets the stylesheet choose the largest font size at which the figure fits in one line. */
-function Figure({ balance, currency }: { balance: number; currency: string }) {
+function Figure({ amount, currency }: { amount: number; currency: string }) {
   const { lang } = usePage()
-  const parts = moneyParts(balance, currency, lang)
+  const parts = moneyParts(amount, currency, lang)
   const width = parts.reduce((sum, { text, isMinor }) => sum + digitsIn(text) * (isMinor ? 0.6 : 1), 0)
   return (
     <p class="hero-balance" style={{ '--digits': width.toFixed(1) }}>
-      <span class="visually-hidden">{formatMoney(balance, currency, lang)}</span>
+      <span class="visually-hidden">{formatMoney(amount, currency, lang)}</span>
       <span class="money" aria-hidden="true">
         {parts.map(({ text, isMinor }) => (isMinor ? <small>{text}</small> : text))}
       </span>
@@ -68,15 +75,15 @@ function Figure({ balance, currency }: { balance: number; currency: string }) {
 }
 
 /** Announces a changed balance to screen readers. The first balance is read with the page. */
-function BalanceAnnouncement({ balance, currency }: { balance: number; currency: string }) {
+function BalanceAnnouncement({ amount, currency }: { amount: number; currency: string }) {
   const { lang, say } = usePage()
-  const last = useRef(balance)
+  const last = useRef(amount)
   const [announcement, setAnnouncement] = useState('')
   useEffect(() => {
-    if (last.current === balance) return
-    last.current = balance
-    setAnnouncement(say('balanceNow', { amount: formatMoney(balance, currency, lang) }))
-  }, [balance])
+    if (last.current === amount) return
+    last.current = amount
+    setAnnouncement(say('balanceNow', { amount: formatMoney(amount, currency, lang) }))
+  }, [amount])
   return (
     <p class="visually-hidden" role="status">
       {announcement}

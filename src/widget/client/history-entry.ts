@@ -42,16 +42,16 @@ export function restoreEntry(): void {
 }
 
 /**
- * The balance from which the app's need is counted: what came since then is not missing any more. After a reload the address may name
+ * The available balance from which the app's need is counted: what came since then is not missing any more. After a reload the address may name
  * the same need again.
  */
-export function balanceAtNeed(
+export function availableAtNeed(
   { need, reason }: { readonly need: number | null; readonly reason: string | null },
-  { linkKey, balance }: { readonly linkKey: string; readonly balance: number },
+  { linkKey, available }: { readonly linkKey: string; readonly available: number },
 ): number {
   const kept = (history.state ?? {}) as { asked?: readonly [string, number] }
   const asked = [linkKey, need, reason].join()
   if (kept.asked?.[0] === asked) return kept.asked[1]
-  writeEntry('replaceState', { ...kept, asked: [asked, balance] })
-  return balance
+  writeEntry('replaceState', { ...kept, asked: [asked, available] })
+  return available
 }

@@ -1,6 +1,11 @@
 /** The event stream of one session. It never reconnects: wallet-session decides when to open another. */
 
-export type LiveChange = { readonly balance: number; readonly sequence: number; readonly isActive: boolean }
+export type LiveChange = {
+  readonly balance: number
+  readonly held: number
+  readonly sequence: number
+  readonly isActive: boolean
+}
 
 export type LiveEvents = {
   readonly changed: (change: LiveChange) => void

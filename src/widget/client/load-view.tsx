@@ -7,12 +7,14 @@ import type { View as Activity } from './activity/activity.tsx'
 import type { View as Ended } from './ended.tsx'
 import { PageContext, usePage } from './page-context.tsx'
 import { Notice, useIsMounted, ViewHead } from './parts.tsx'
+import type { View as Pending } from './pending/pending.tsx'
 import type { View as Prove } from './prove.tsx'
 import type { View as Pay } from './topup/pay.tsx'
 
 type Views = {
   readonly account: typeof Account
   readonly activity: typeof Activity
+  readonly pending: typeof Pending
   readonly prove: typeof Prove
   readonly ended: typeof Ended
   readonly pay: typeof Pay

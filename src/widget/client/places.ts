@@ -8,6 +8,7 @@ import { writeEntry } from './history-entry.ts'
 export type Place =
   | { readonly view: 'account'; readonly part?: string }
   /** With a sequence, the details of that entry, opened from the wallet or from the list of all entries. */
+  | { readonly view: 'holds' }
   | { readonly view: 'activity'; readonly sequence?: number; readonly isInList?: boolean }
 
 export type Places = {
@@ -35,20 +36,20 @@ const kept = () => ((history.state ?? {}) as { at?: Kept }).at ?? {}
 
 function parentOf(place: Place): Place | null {
   if (place.view === 'account') return place.part === undefined ? null : { view: 'account' }
-  return place.isInList ? { view: 'activity' } : null
+  return place.view === 'activity' && place.isInList ? { view: 'activity' } : null
 }
 
 /** The element of the wallet that opens a place. */
 export function openerOf(place: Place): string {
-  if (place.view === 'account') return 'open-account'
+  if (place.view !== 'activity') return `open-${place.view}`
   return place.sequence === undefined || place.isInList ? 'all-activity' : `entry-${place.sequence}`
 }
 
 function placeFor(linkKey: string): Place | null {
   const { place, of } = kept()
   // Another version of this page may have written the entry.
-  const isKnown = place?.view === 'account' || place?.view === 'activity'
-  return of === linkKey && isKnown ? place : null
+  const isKnown = ['account', 'activity', 'holds'].includes(place?.view ?? '')
+  return of === linkKey && isKnown ? place! : null
 }
 
 export function usePlaces(linkKey: string, onTraverse: () => void): Places {

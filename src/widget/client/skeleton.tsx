@@ -39,21 +39,7 @@ export function Skeleton() {
             <h3>
               <span class="skeleton">{words.moneyIn}</span>
             </h3>
-            {[0, 1, 2, 3, 4].map((row) => (
-              <div class="entry" key={row}>
-                <div class="entry-open">
-                  <span class="skeleton mark" />
-                  <span class="entry-text">
-                    <span class="entry-title">
-                      <span class="skeleton">{words.topupEntry}</span>
-                    </span>
-                    <span class="entry-when">
-                      <span class="skeleton">{words.moneyIn}</span>
-                    </span>
-                  </span>
-                </div>
-              </div>
-            ))}
+            <BoneEntries rows={[0, 1, 2, 3, 4]} />
           </div>
         </div>
       </div>
@@ -61,4 +47,23 @@ export function Skeleton() {
       <p class="stalled notice info">{words.stalled}</p>
     </>
   )
+}
+
+export function BoneEntries({ rows }: { rows: readonly unknown[] }) {
+  const { words } = usePage()
+  return rows.map(() => (
+    <div class="entry waiting" aria-hidden="true">
+      <div class="entry-open">
+        <span class="skeleton mark" />
+        <span class="entry-text">
+          <span class="entry-title">
+            <span class="skeleton">{words.topupEntry}</span>
+          </span>
+          <span class="entry-when">
+            <span class="skeleton">{words.moneyIn}</span>
+          </span>
+        </span>
+      </div>
+    </div>
+  ))
 }

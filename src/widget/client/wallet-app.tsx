@@ -8,7 +8,7 @@ import { formatMoney } from './format.ts'
 import { PageContext, pageFor, usePage } from './page-context.tsx'
 import { Glance } from './glance.tsx'
 import { Hero } from './hero.tsx'
-import { balanceAtNeed } from './history-entry.ts'
+import { availableAtNeed } from './history-entry.ts'
 import { LoadView, usePreload } from './load-view.tsx'
 import type { Parent } from './parent.ts'
 import { initialOf, Legal, Notice, Panel, Support, TopBar, useIsMounted } from './parts.tsx'
@@ -129,7 +129,7 @@ type OpenState = Extract<WalletState, { kind: 'open' }>
 type WalletProps = { state: OpenState; parent: Parent; visit: Visit; onLanguage: OnLanguage }
 
 function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
-  const { words } = usePage()
+  const { words, say, lang } = usePage()
   const { wallet } = state
   const session = visit.session()
   const token = session.token()
@@ -146,7 +146,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
     place?.view === 'activity' &&
     !place.isInList &&
     wallet.transactions.some(({ sequence, isPrivate }) => sequence === place.sequence && !isPrivate)
-  const isAllowed = place === null || isOpenToSession || proofs.has('person')
+  const isAllowed = place === null || place.view === 'holds' || isOpenToSession || proofs.has('person')
   const view = useAdmitted(place, isAllowed && proofs.prompt === null)
   useFocusOnOpener(view)
 
@@ -187,6 +187,14 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
                 onLanguage={onLanguage}
               />
             )}
+          </LoadView>
+        ) : view.view === 'holds' ? (
+          <LoadView
+            name="pending"
+            title={say('onHold', { amount: formatMoney(wallet.held, wallet.currency, lang) })}
+            onBack={places.back}
+          >
+            {(View) => <View wallet={wallet} token={visit.token} skewMs={state.clockSkewMs} onBack={places.back} />}
           </LoadView>
         ) : (
           <LoadView name="activity" title={words.allActivity} onBack={places.back}>
@@ -235,6 +243,7 @@ function Home({ state, need, offer, token, onOpen }: HomeProps) {
   const { words, say, lang, service } = usePage()
   const { wallet, isOffline } = state
   const proofs = useProofs()
+  const openHolds = () => onOpen({ view: 'holds' })
   return (
     <>
       <TopBar>
@@ -267,18 +276,16 @@ function Home({ state, need, offer, token, onOpen }: HomeProps) {
       )}
       <div class="columns">
         <div class="hero-side">
-          <Hero wallet={wallet} missing={need?.amount} isStale={isOffline} onTopup={offer.ask} />
+          <Hero wallet={wallet} missing={need?.amount} isStale={isOffline} onTopup={offer.ask} onHolds={openHolds} />
           <TopupOffer offer={offer} />
           <Glance wallet={wallet} skewMs={state.clockSkewMs} token={token} />
         </div>
         <Activity
-          transactions={wallet.transactions}
-          waiting={wallet.waiting}
-          failed={wallet.failedTopups ?? []}
-          currency={wallet.currency}
+          wallet={wallet}
           skewMs={state.clockSkewMs}
           onOpen={({ sequence }) => onOpen({ view: 'activity', sequence })}
           onAll={() => onOpen({ view: 'activity' })}
+          onHolds={openHolds}
           onSignIn={proofs.has('person') ? undefined : () => void proofs.ask('person')}
         />
         <Legal service={service} words={words} />
@@ -288,13 +295,13 @@ function Home({ state, need, offer, token, onOpen }: HomeProps) {
 }
 
 /** What is still missing of the amount that the app requested; undefined once it has been added. */
-function useNeed(wallet: { readonly balance: number; readonly linkKey: string }): Need | undefined {
+function useNeed(wallet: { readonly available: number; readonly linkKey: string }): Need | undefined {
   const { topup } = usePage()
-  const { balance } = wallet
-  const [first] = useState(() => (topup.need === null ? balance : balanceAtNeed(topup, wallet)))
+  const { available } = wallet
+  const [first] = useState(() => (topup.need === null ? available : availableAtNeed(topup, wallet)))
   if (topup.need === null) return undefined
   const minor = 10 ** topup.decimals
-  const amount = (Math.round(topup.need * minor) - Math.round((balance - first) * minor)) / minor
+  const amount = (Math.round(topup.need * minor) - Math.round((available - first) * minor)) / minor
   return amount > 0 ? { amount, reason: topup.reason } : undefined
 }
 

@@ -322,13 +322,15 @@ function isOutdated(wallet: WidgetWallet, change: LiveChange): boolean {
   return (
     change.sequence !== (wallet.transactions[0]?.sequence ?? 0) ||
     change.isActive !== wallet.isActive ||
-    change.balance !== wallet.balance
+    change.balance !== wallet.balance ||
+    change.held !== wallet.held
   )
 }
 
 function isChanged(before: WidgetWallet, after: WidgetWallet): boolean {
   return (
     before.balance !== after.balance ||
+    before.held !== after.held ||
     before.isActive !== after.isActive ||
     before.transactions[0]?.sequence !== after.transactions[0]?.sequence
   )

@@ -1,30 +1,31 @@
 /** The latest transactions. Their details and older transactions are in a separate view, `activity`. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { FailedTopup, WaitingTopup, WidgetTransaction } from '../call.ts'
+import type { WidgetTransaction, WidgetWallet } from '../call.ts'
 import { dayName, formatMoney, sameDay, shortTime } from '../format.ts'
 import { Icon, type IconName } from '../icons.tsx'
+import { LoadView } from '../load-view.tsx'
 import { usePage, type Say } from '../page-context.tsx'
 import { AppMark } from '../parts.tsx'
+import { BoneEntries } from '../skeleton.tsx'
 
 export type OpenEntry = (transaction: WidgetTransaction) => void
 
 type ActivityProps = {
-  transactions: readonly WidgetTransaction[]
-  waiting: readonly WaitingTopup[]
-  failed: readonly FailedTopup[]
-  currency: string
+  wallet: WidgetWallet
   skewMs: number
   onOpen: OpenEntry
   onAll: () => void
+  onHolds: () => void
   /** Present while this browser has only the proof `session`. */
   onSignIn: (() => void) | undefined
 }
 
-export function Activity({ transactions, waiting, failed, currency, skewMs, onOpen, onAll, onSignIn }: ActivityProps) {
+export function Activity({ wallet, skewMs, onOpen, onAll, onHolds, onSignIn }: ActivityProps) {
   const { words } = usePage()
   const now = useNow(skewMs)
-  const pending = [...waiting, ...failed]
+  const { transactions, waiting, failedTopups = [], holds = [] } = wallet
+  const pending = [...holds, ...waiting, ...failedTopups]
   const isEmpty = transactions.length === 0 && pending.length === 0
   return (
     <section class="activity card" aria-labelledby="activity-label">
@@ -41,11 +42,9 @@ export function Activity({ transactions, waiting, failed, currency, skewMs, onOp
         </div>
       )}
       {pending.length > 0 && (
-        <ul role="list">
-          {pending.map((topup) => (
-            <Unposted key={topup.createdAt} topup={topup} currency={currency} now={now} />
-          ))}
-        </ul>
+        <LoadView name="pending" title="" isOptional waiting={<BoneEntries rows={pending} />}>
+          {(View) => <View wallet={wallet} now={now} onHolds={onHolds} />}
+        </LoadView>
       )}
       <Days transactions={transactions} now={now} onOpen={onOpen} />
       {/* Below the entries, which must not move when the wallet replaces its placeholders. */}
@@ -134,7 +133,7 @@ function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen
 }
 
 /** Lets a reference or address that is longer than any word break, if possible after a sign. */
-function breakable(text: string): ComponentChildren {
+export function breakable(text: string): ComponentChildren {
   const parts = text.split(/([!-~]{33,})/)
   return parts.map((part, at) =>
     at % 2 === 0 ? part : part.match(/\w{0,9}\W+|.{1,10}/g)!.map((piece) => [piece, <wbr />]),
@@ -164,38 +163,6 @@ function ownIcon({ isPrivate, referenceType }: WidgetTransaction): IconName {
   if (isPrivate) return 'lock'
   if (referenceType.startsWith('TOPUP')) return 'card'
   return referenceType === 'CORRECTION' ? 'swap' : 'plus'
-}
-
-const failedTexts = {
-  declined: 'failedDeclined',
-  authentication: 'failedAuthentication',
-  unconfirmed: 'failedUnconfirmed',
-  cancelled: 'failedCancelled',
-  failed: 'failedOther',
-} as const satisfies Record<FailedTopup['reason'], string>
-
-/** A top-up without an entry in the ledger: the bank is still processing it, or it took no money. */
-function Unposted({ topup, currency, now }: { topup: WaitingTopup | FailedTopup; currency: string; now: Date }) {
-  const { lang, say } = usePage()
-  const at = new Date(topup.createdAt)
-  const reason = 'reason' in topup ? topup.reason : undefined
-  return (
-    <li class={reason ? 'entry waiting failed' : 'entry waiting'}>
-      <span class="entry-open">
-        <span class="mark own">
-          <Icon name={reason ? 'alert' : 'clock'} />
-        </span>
-        <span class="entry-text">
-          <span class="entry-title">{say(reason ? 'failedEntry' : 'waitingEntry')}</span>
-          {reason && <span class="entry-when">{say(failedTexts[reason])}</span>}
-          <time class="entry-when" dateTime={topup.createdAt}>
-            {`${dayName(at, now, lang)}, ${shortTime(at, lang)}`}
-          </time>
-        </span>
-        <span class="money amount">{formatMoney(topup.amount, currency, lang)}</span>
-      </span>
-    </li>
-  )
 }
 
 /** Titles of the service's own entries. An app may use the same labels with another meaning, so they do not apply to apps. */

@@ -14,12 +14,12 @@ test.each([
   'when %s, a need of %p from a balance of %p to %p with %p under way is %p',
   (_, amount, then, now, way, left) => {
     const waiting = way.map((one) => ({ amount: one }))
-    expect(needLeft({ amount, balance: then }, { balance: now, waiting }, 2)).toBe(left)
+    expect(needLeft({ amount, available: then }, { available: now, waiting }, 2)).toBe(left)
   },
 )
 
 test('a currency without decimals has no fractions of a need', () => {
-  expect(needLeft({ amount: 500, balance: 0 }, { balance: 499, waiting: [] }, 0)).toBe(1)
+  expect(needLeft({ amount: 500, available: 0 }, { available: 499, waiting: [] }, 0)).toBe(1)
 })
 
 test.each([

@@ -50,14 +50,14 @@ export function dropKept(): void {
   writeEntry('replaceState', rest)
 }
 
-/** What is still missing of a need: less what came since, and less what the bank is still processing. Null if nothing is. */
+/** What is still missing of a need: less what became available since, and less what the bank is still processing. Null if nothing is. */
 export function needLeft(
-  need: { readonly amount: number; readonly balance: number },
-  now: { readonly balance: number; readonly waiting: readonly { readonly amount: number }[] },
+  need: { readonly amount: number; readonly available: number },
+  now: { readonly available: number; readonly waiting: readonly { readonly amount: number }[] },
   decimals: number,
 ): number | null {
   const minor = (amount: number) => Math.round(amount * 10 ** decimals)
   const waiting = now.waiting.reduce((sum, { amount }) => sum + minor(amount), 0)
-  const left = minor(need.amount) - (minor(now.balance) - minor(need.balance)) - waiting
+  const left = minor(need.amount) - (minor(now.available) - minor(need.available)) - waiting
   return left > 0 ? left / 10 ** decimals : null
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConfirmTopupResponse } from '../../../../sdk/contract.ts'
 import type { TopupOffer } from '../../page-data.ts'
 import { call, type OpenTopup, type WidgetWallet } from '../call.ts'
-import { balanceAtNeed } from '../history-entry.ts'
+import { availableAtNeed } from '../history-entry.ts'
 import { usePage } from '../page-context.tsx'
 import type { Visit } from '../use-wallet-session.ts'
 import type { TopupOrder } from './pay.tsx'
@@ -76,6 +76,6 @@ export function useNeed(wallet: WidgetWallet | undefined): Pick<TopupOffer, 'nee
   // Read once: a later entry of the history may have another state.
   const first = useRef<number>(undefined)
   if (need === null || !wallet) return { need, reason }
-  first.current ??= balanceAtNeed(topup, wallet)
-  return { need: needLeft({ amount: need, balance: first.current }, wallet, decimals), reason }
+  first.current ??= availableAtNeed(topup, wallet)
+  return { need: needLeft({ amount: need, available: first.current }, wallet, decimals), reason }
 }

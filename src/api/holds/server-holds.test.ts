@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { expectBalancedBooks } from '../../test/books.ts'
-import { newClient, type Client } from '../../test/client.ts'
-import { holdClient, holdOf, letHoldsAge, sweepHolds } from '../../test/holds.ts'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { newClient, type Client } from '../../../test/client.ts'
+import { holdClient, holdOf, letHoldsAge, sweepHolds } from '../../../test/holds.ts'
 import {
   linkUser,
   newApp,
@@ -11,12 +11,12 @@ import {
   type Credentials,
   type TestService,
   type TestUser,
-} from '../../test/service.ts'
-import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
-import { postForService } from '../actions/money/post.ts'
-import { findKeptReason } from '../actions/people/delete-account.ts'
-import { updateLinkDisconnected } from '../store/links.ts'
-import { verifyBooks } from '../store/verify/verify.ts'
+} from '../../../test/service.ts'
+import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
+import { postForService } from '../../actions/money/post.ts'
+import { findKeptReason } from '../../actions/people/delete-account.ts'
+import { updateLinkDisconnected } from '../../store/links.ts'
+import { verifyBooks } from '../../store/verify/verify.ts'
 
 let opened: TestService
 let credentials: Credentials
