@@ -1,7 +1,7 @@
 /** Random batches of postings, and the check that their answers and rows are what `decideInTurn` decides. */
 import { expect } from 'bun:test'
 import * as fc from 'fast-check'
-import type { Wallet } from '../src/ledger/decide.ts'
+import type { Operation, Wallet } from '../src/ledger/decide.ts'
 import { maxBalanceMinor } from '../src/ledger/money.ts'
 import { decideInTurn, type Step } from '../src/ledger/plan.ts'
 import type { Outcome } from '../src/store/outcomes.ts'
@@ -18,6 +18,8 @@ export type Ask = {
   readonly amountMinor: bigint
   readonly isReversal: boolean
   readonly isByOperator: boolean
+  /** It reserves the amount, which is below zero. */
+  readonly isHold?: boolean
   readonly reference: number
   /** Its text is one that PostgreSQL cannot store, so every batch with it fails. */
   readonly isPoison: boolean
@@ -63,6 +65,9 @@ export const starts: fc.Arbitrary<Start> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ balanceMinor: fc.bigInt(-9n, 0n), frozenFor: fc.constant('closed') }) },
 )
 
+/** The references of holds are apart from those of debits and credits. */
+const firstHold = 100_000
+
 /** Few references, so that most lists repeat one, with the same or with other content. */
 export const asks: fc.Arbitrary<Ask> = fc
   .record({
@@ -76,10 +81,20 @@ export const asks: fc.Arbitrary<Ask> = fc
     amountMinor: amounts,
     isReversal: fc.boolean(),
     isByOperator: rarely(3),
-    reference: fc.oneof({ weight: 3, arbitrary: fc.nat(100_000) }, { weight: 1, arbitrary: fc.nat(5) }),
+    isHold: rarely(2),
+    reference: fc.oneof({ weight: 3, arbitrary: fc.nat(firstHold - 1) }, { weight: 1, arbitrary: fc.nat(5) }),
     isPoison: rarely(60),
   })
-  .map((ask) => (ask.way === 'service' ? ask : { ...ask, isReversal: false, isByOperator: false }))
+  .map((ask) => {
+    const isHold = ask.isHold && ask.way !== 'service' && ask.amountMinor < 0n
+    const of = { ...ask, isHold, reference: ask.reference + (isHold ? firstHold : 0) }
+    return ask.way === 'service' ? of : { ...of, isReversal: false, isByOperator: false }
+  })
+
+/** What an ask asks of the wallet. */
+export function operationOf(ask: Ask): Operation {
+  return ask.isHold ? { amountMinor: 0n, heldMinor: -ask.amountMinor, isReversal: false } : ask
+}
 
 export type Answer = PostingResult | Error
 
@@ -102,6 +117,7 @@ export type Rows = {
   readonly wallets: readonly Wallet[]
   readonly transfers: readonly TransferRow[]
   readonly outcomes: readonly OutcomeRow[]
+  readonly holds: readonly Pick<OutcomeRow, 'reference' | 'wallet' | 'amountMinor'>[]
   readonly positions: Readonly<Record<string, readonly [debited: bigint, credited: bigint, transfers: number]>>
 }
 
@@ -116,8 +132,8 @@ type Posted = { readonly ask: Ask; readonly answer: Answer; readonly sequence: n
 const accountOf = ({ way }: Ask) => (way === 'service' ? 'cards' : way)
 
 const isReachable = ({ way }: Ask) => way !== 'stolen' && way !== 'missing'
-/** Postings of one lane key are decided in the order of the list; postings of different keys in any order. */
-const keyOf = ({ wallet, way }: Ask) => `${wallet} ${way}`
+/** Postings of one lane key are decided in the order of the list; postings of different keys in any order. No list has holds. */
+const keyOf = ({ wallet, way, isHold, reference }: Ask) => `${wallet} ${way}${isHold ? ` hold ${reference}` : ''}`
 const isReplay = (answer: Answer) => 'kind' in answer && answer.kind === 'outcome' && answer.replay !== undefined
 
 /** Checks one list of postings with its answers, and advances the model. */
@@ -170,7 +186,7 @@ function findOrder(before: Wallet, lines: readonly (readonly Posted[])[]): [Post
 
 /** The decision, if it agrees with the answer. A failed posting was not written: it changes nothing. */
 function stepOf(wallet: Wallet, { ask, answer, sequence }: Posted): Step | undefined {
-  const [step] = decideInTurn(wallet, [ask]) as [Step]
+  const [step] = decideInTurn(wallet, [operationOf(ask)]) as [Step]
   if (answer instanceof Error)
     return ask.isPoison && isRecorded(step) ? { wallet, refusal: 'WALLET_INACTIVE' } : undefined
   if (ask.isPoison && isRecorded(step)) return undefined
@@ -183,7 +199,8 @@ function stepOf(wallet: Wallet, { ask, answer, sequence }: Posted): Step | undef
     outcome.balanceMinor === step.wallet.balanceMinor &&
     outcome.heldMinor === step.wallet.heldMinor &&
     outcome.amountMinor === ask.amountMinor &&
-    sequence === (step.refusal ? undefined : step.wallet.sequence)
+    sequence === (step.refusal || ask.isHold ? undefined : step.wallet.sequence) &&
+    answer.hold?.amountMinor === (ask.isHold && !step.refusal ? -ask.amountMinor : undefined)
   return isSame ? step : undefined
 }
 
@@ -207,6 +224,7 @@ function checkReplay(model: Model, ask: Ask, answer: Answer): void {
     first.ask.amountMinor,
   ])
   expect(answer.replay).toMatchObject({ amountMinor: ask.amountMinor, mismatch })
+  expect(answer.hold?.amountMinor).toBe(ask.isHold && !step.refusal ? -first.ask.amountMinor : undefined)
 }
 
 /** In one line, every use of a reference after a recorded one is a replay. */
@@ -230,12 +248,17 @@ function checkRows(model: Model, rows: Rows): void {
       amountMinor: ask.amountMinor,
       balanceMinor: step.wallet.balanceMinor,
       heldMinor: step.wallet.heldMinor,
-      isHold: false,
-      sequence: step.refusal ? null : step.wallet.sequence,
+      isHold: Boolean(ask.isHold && !step.refusal),
+      sequence: step.refusal || ask.isHold ? null : step.wallet.sequence,
       refusal: step.refusal as never,
     })),
   )
-  const moved = recorded.filter(({ step }) => step.refusal === null)
+  const [moved = [], reserved = []] = [false, true].map((isHold) =>
+    recorded.filter(({ ask, step }) => step.refusal === null && Boolean(ask.isHold) === isHold),
+  )
+  expect(rows.holds).toEqual(
+    reserved.map(({ ask: { reference, wallet, amountMinor } }) => ({ reference, wallet, amountMinor: -amountMinor })),
+  )
   expect(rows.transfers).toEqual(
     moved.map(({ ask, step }) => ({
       reference: ask.reference,

@@ -4,6 +4,7 @@ import type { Guarded } from './run.ts'
 const randomBatches = 'src/store/writer/random-batches.test.ts'
 const writer = 'src/store/writer/writer.test.ts'
 const order = 'src/store/writer/order.test.ts'
+const holds = 'src/store/writer/holds.test.ts'
 const blastRadius = 'src/store/writer/blast-radius.test.ts'
 
 export const bookGuards: readonly Guarded[] = [
@@ -45,7 +46,9 @@ export const bookGuards: readonly Guarded[] = [
     file: 'src/ledger/plan.ts',
     tests: ['src/ledger/plan.test.ts'],
     mutants: [
-      [`if (netMinor < lowestMinor) lowestMinor = netMinor`, `lowestMinor = netMinor`],
+      [`if (availableMinor < lowestMinor) lowestMinor = availableMinor`, `lowestMinor = availableMinor`],
+      [`const availableMinor = netMinor - netHeldMinor`, `const availableMinor = netMinor`],
+      [`      holds++\n`, ``],
       [`if (netMinor > highestMinor) highestMinor = netMinor`, `highestMinor = netMinor`],
       [`return frozenFor === null && availableMinor`, `return availableMinor`],
       [`const availableMinor = balanceMinor - heldMinor`, `const availableMinor = balanceMinor`],
@@ -71,13 +74,37 @@ export const bookGuards: readonly Guarded[] = [
   {
     area: 'the writer',
     file: 'src/store/writer/hold-book.ts',
-    tests: ['src/store/writer/holds.test.ts', 'src/api/holds/server-holds.test.ts'],
+    tests: [holds, 'src/api/holds/server-holds.test.ts'],
     mutants: [
       [`!wallet || !isExpiredAt(hold, book.at)`, `!wallet || isExpiredAt(hold, book.at)`],
       [`(posting.by.clientId ?? hold.clientId) === hold.clientId`, `true`],
       [`if (open >= maxOpenHolds)`, `if (open > maxOpenHolds)`],
       [`if (ended) return refused(book, hold, ended)`, ``],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/stored-holds.ts',
+    tests: [holds],
+    mutants: [
       [`due_at = least(work.due_at, excluded.due_at)`, `due_at = excluded.due_at`],
+      [`where work.due_at > excluded.due_at or`, `where`],
+      [` or work.leased_until is not null`, ``],
+      [` or work.given_up_at is not null`, ``],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/fast-holds.ts',
+    tests: [holds, randomBatches],
+    mutants: [
+      [`', held = w.held + c.net_held'`, `''`],
+      [`select count(*) + c.holds <= \${maxOpenHolds}`, `select count(*) <= \${maxOpenHolds}`],
+      [`and coalesce(sum(h.remaining), 0) = w.held from`, `from`],
+      [`'c.count = 1 and c.net < 0'`, `'c.net < 0'`],
+      [`c.count + c.holds = 1 and c.lowest < 0`, `c.count <= 1 and c.lowest < 0`],
+      [`'m.held + o.held_offset as held'`, `'m.held'`],
+      [`seconds * interval '1 second'\n  from`, `interval '1 second'\n  from`],
     ],
   },
   {
@@ -118,8 +145,10 @@ export const bookGuards: readonly Guarded[] = [
       [`is_reachable and n not in (select n from repeated) order by`, `is_reachable order by`],
       [`from change where is_reachable and n not in`, `from change where n not in`],
       [`l.client_id = c.client_id and l.disconnected_at`, `l.disconnected_at`],
-      [`c.is_reachable and c.count = 1 and c.net < 0`, `c.is_reachable and c.net < 0`],
       [`BigInt(balance) + (refusal ? 0n : offsetMinor)`, `BigInt(balance) + offsetMinor`],
+      [`BigInt(held) + (refusal ? 0n : heldOffsetMinor)`, `BigInt(held) + heldOffsetMinor`],
+      [`if (isNewHold(posting)) continue`, ``],
+      [`isNewHold(posting) ? null : ++entries`, `++entries`],
     ],
   },
   {
@@ -199,6 +228,18 @@ export const bookGuards: readonly Guarded[] = [
       [`if (ahead.isInCarefulLane) {`, `if (ahead.isAnswered) {`],
       [`if (ahead) return followAhead(lane, batch, pending, ahead)`, ``],
     ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/fast-lane.ts',
+    tests: [holds],
+    mutants: [[`postCarefully(lane.holds, holds)`, `postCarefully(lane.careful, holds)`]],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/writer.ts',
+    tests: [holds],
+    mutants: [[`hold.kind !== 'reserve' || hasEvents`, `hold.kind !== 'reserve'`]],
   },
   {
     area: 'the writer',

@@ -37,6 +37,37 @@ const noticeMs = 24 * 60 * 60 * 1_000
 /** Open holds of one app on one wallet. */
 export const maxOpenHolds = 100
 
+/** What is asked for, as the writer has it: the amount below zero. */
+type AskedHold = Pick<
+  Hold,
+  'walletId' | 'clientId' | 'referenceType' | 'referenceId' | 'description' | 'amountMinor'
+> & {
+  readonly referenceKey: string
+  readonly seconds: number
+}
+
+export function newHold(asked: AskedHold, at: Date): Hold {
+  return {
+    walletId: asked.walletId,
+    id: asked.referenceKey,
+    clientId: asked.clientId,
+    referenceType: asked.referenceType,
+    referenceId: asked.referenceId,
+    description: asked.description,
+    amountMinor: -asked.amountMinor,
+    capturedMinor: 0n,
+    releasedMinor: 0n,
+    extraMinor: 0n,
+    createdAt: at,
+    expiresAt: new Date(at.getTime() + asked.seconds * 1_000),
+    closedAt: null,
+    endedBy: null,
+    steps: 0,
+    initialExpiresAt: null,
+    noticeAt: null,
+  }
+}
+
 const statusOfEnd = { capture: 'CAPTURED', void: 'VOIDED', expiry: 'EXPIRED' } as const
 
 /** A hold expires at its instant, also while nothing has closed it yet. */

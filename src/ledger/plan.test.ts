@@ -5,16 +5,28 @@ import { maxBalanceMinor } from './money.ts'
 import { allPost, decideInTurn, sumUp } from './plan.ts'
 
 const amounts = fc.oneof(fc.bigInt(-20n, 20n), fc.bigInt(-maxBalanceMinor, maxBalanceMinor))
-const operations = fc.array(
-  amounts.filter((amount) => amount !== 0n).map((amountMinor) => ({ amountMinor, isReversal: false })),
-  { minLength: 1, maxLength: 8 },
-)
-const balances = fc.oneof(fc.bigInt(0n, 50n), fc.bigInt(maxBalanceMinor - 50n, maxBalanceMinor))
+const moves = amounts.filter((amount) => amount !== 0n).map((amountMinor) => ({ amountMinor, isReversal: false }))
+const holds = fc.bigInt(1n, 20n).map((heldMinor) => ({ amountMinor: 0n, heldMinor, isReversal: false }))
+const operations = fc.array(fc.oneof({ weight: 3, arbitrary: moves }, { weight: 2, arbitrary: holds }), {
+  minLength: 1,
+  maxLength: 8,
+})
+/** What is held is a part of the balance of an active wallet. */
+const wallets = fc
+  .record({
+    balanceMinor: fc.oneof(fc.bigInt(0n, 50n), fc.bigInt(maxBalanceMinor - 50n, maxBalanceMinor)),
+    part: fc.bigInt(0n, 20n),
+  })
+  .map(({ balanceMinor, part }): Wallet => ({
+    balanceMinor,
+    heldMinor: part < balanceMinor ? part : balanceMinor,
+    sequence: 7,
+    frozenFor: null,
+  }))
 
 test('the guard of the fast statement holds exactly when the rules let every operation of an active wallet post', () => {
   fc.assert(
-    fc.property(balances, operations, (balanceMinor, asked) => {
-      const wallet: Wallet = { balanceMinor, heldMinor: 0n, sequence: 7, frozenFor: null }
+    fc.property(wallets, operations, (wallet, asked) => {
       const steps = decideInTurn(wallet, asked)
       expect(allPost(wallet, sumUp(asked))).toBe(steps.every(({ refusal }) => refusal === null))
     }),
@@ -22,16 +34,21 @@ test('the guard of the fast statement holds exactly when the rules let every ope
   )
 })
 
-test('operations that all post end at the balances their sum says, one sequence after the other', () => {
+test('operations that all post end at what their sum says, each entry with the next sequence', () => {
   fc.assert(
-    fc.property(balances, operations, (balanceMinor, asked) => {
-      const wallet: Wallet = { balanceMinor, heldMinor: 0n, sequence: 7, frozenFor: null }
+    fc.property(wallets, operations, (wallet, asked) => {
       const sum = sumUp(asked)
       fc.pre(allPost(wallet, sum))
       const steps = decideInTurn(wallet, asked)
+      const { balanceMinor, heldMinor } = wallet
       expect(steps.map((step) => step.wallet.balanceMinor)).toEqual(sum.offsetsMinor.map((each) => balanceMinor + each))
-      expect(steps.map((step) => step.wallet.sequence)).toEqual(asked.map((_, i) => 8 + i))
-      expect(steps.at(-1)!.wallet.balanceMinor).toBe(balanceMinor + sum.netMinor)
+      expect(steps.map((step) => step.wallet.heldMinor)).toEqual(sum.heldOffsetsMinor.map((each) => heldMinor + each))
+      expect(steps.at(-1)!.wallet).toEqual({
+        balanceMinor: balanceMinor + sum.netMinor,
+        heldMinor: heldMinor + sum.netHeldMinor,
+        sequence: 7 + asked.length - sum.holds,
+        frozenFor: null,
+      })
     }),
   )
 })

@@ -1,5 +1,5 @@
 /**
- * The lane of nearly every debit and credit. Postings that arrive while batches are under way form the next batch, which
+ * The lane of nearly every debit, credit and new hold. Postings that arrive while batches are under way form the next batch, which
  * one statement writes. Postings the statement left undecided, and every posting of a failed batch, are retried in the
  * careful lane.
  */
@@ -25,6 +25,8 @@ import {
 export type FastLane = LaneQueue & {
   readonly connection: Connection
   readonly careful: CarefulLane
+  /** For new holds that the statement left undecided. */
+  readonly holds: CarefulLane
   readonly events: LaneEvents
   /** The posting under way of each reference. Its repeats wait for its outcome, and share it. */
   readonly references: Map<string, PendingPosting>
@@ -72,13 +74,14 @@ const mostOfSharedBatch = 128
 
 export function openFastLane(
   connection: Connection,
-  careful: CarefulLane,
+  { careful, holds }: { readonly careful: CarefulLane; readonly holds: CarefulLane },
   events: LaneEvents,
   node: NodeChoice,
 ): FastLane {
   const lane: FastLane = {
     connection,
     careful,
+    holds,
     events,
     waiting: newFairQueue(),
     underWay: new Map(),
@@ -220,7 +223,11 @@ function retryUndecided(lane: FastLane, { postings, behind }: Batch): void {
     pending.repeats = undefined
     pending.waitsFor = undefined
   }
-  if (undecided.length > 0) postCarefully(lane.careful, undecided)
+  // No list has a hold, so the two lanes need not keep an order.
+  const holds = undecided.filter(({ hold }) => hold)
+  const others = holds.length > 0 ? undecided.filter(({ hold }) => !hold) : undecided
+  if (holds.length > 0) postCarefully(lane.holds, holds)
+  if (others.length > 0) postCarefully(lane.careful, others)
   if (waiting.length > 0) putBack(lane.waiting, waiting, shareOf)
 }
 

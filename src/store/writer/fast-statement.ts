@@ -1,24 +1,32 @@
 /**
  * The usual batch, in one round trip and without reading first. Each posting posts, repeats an outcome, has no user, or is
- * a lone debit of a wallet that is frozen or lacks the money. Every other posting gets no answer here.
+ * a lone debit or hold of a wallet that is frozen or lacks the money. Every other posting gets no answer here.
  */
+import type { Operation } from '../../ledger/decide.ts'
 import { maxBalanceMinor } from '../../ledger/money.ts'
 import { sumUp, type Sum } from '../../ledger/plan.ts'
 import { walletClockSql } from '../cluster/batch.ts'
 import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import { fastJournalSql, fastJournalValues, hasEvents } from '../events/journal.ts'
-import { referenceKeyOfUuid, type OutcomeRefusal } from '../outcomes.ts'
+import { referenceKeyOfUuid, type Outcome, type OutcomeRefusal } from '../outcomes.ts'
+import { holdParts, holdValues, noHolds, placedHold, type HoldParts } from './fast-holds.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import type { ResolvedLink } from './resolve-links.ts'
 import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 
 type TextParts = {
-  readonly changeSql: string
+  readonly changeSql: (holds: HoldParts) => string
   readonly clockSql: string
   /** For a batch with entries to report. The journal costs the other ones nothing. */
   readonly isJournalled: boolean
+  /** For a batch with new holds. They too cost the other ones nothing. */
+  readonly hasHolds: boolean
 }
+
+/** The parameters of every batch. Those of the journal follow, if it has them, and then those of holds. */
+const usualParameters = 16
+const journalParameters = 3
 
 /**
  * `change` has a row for each link of the batch. The link is found by its key alone and compared with its app afterwards:
@@ -30,7 +38,7 @@ type TextParts = {
  * off, so that the plan walks the sorted changes and the key of wallets. The clock is read after the row is locked, so
  * that the transfers of one wallet never go back in time.
  *
- * `unmoved` has the lone debits that a frozen wallet or a missing balance refuses, of wallets without holds: a hold may have
+ * `unmoved` has the lone debits and holds that a frozen wallet or a missing balance refuses, of wallets without holds: a hold may have
  * expired, and only the careful lane gives back what it held. It reads the statement's snapshot, without a lock: the refusal was
  * true while the request was under way. Two changes of one wallet (two apps) cannot both
  * move here, because an UPDATE joins one source row; the second is not moved, and gets no answer unless the snapshot
@@ -39,73 +47,80 @@ type TextParts = {
  * A transaction that used one of the references after the snapshot makes `outcome` collide with outcomes_pkey: then nothing
  * of the batch is written.
  */
-const sqlOf = ({ changeSql, clockSql, isJournalled }: TextParts) => `
-with change as (${changeSql}
+function sqlOf({ changeSql, clockSql, isJournalled, hasHolds }: TextParts): string {
+  const holds = hasHolds ? holdParts(usualParameters + (isJournalled ? journalParameters : 0) + 1) : noHolds
+  return `
+with change as (${changeSql(holds)}
 ), repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
   join outcomes k on k.reference_key = o.reference_key
 ), moved as (
-  update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count
+  update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count${holds.set}
   from (select * from change where is_reachable and n not in (select n from repeated) order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
-    and w.balance - w.held + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}
-  returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.held, w.sequence - c.count as sequence, ${clockSql} as at
+    and w.balance - w.held + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}${holds.guard}
+  returning c.n, w.id as wallet_id, w.balance - c.net as balance, ${holds.heldBefore}, w.sequence - c.count as sequence, ${clockSql} as at${holds.movedColumns}
 ), unmoved as (
   select c.n, w.id as wallet_id, w.balance, w.frozen_for is not null as is_frozen, clock_timestamp() as at
   from change c join wallets w on w.id = c.wallet_id
-  where c.is_reachable and c.count = 1 and c.net < 0 and w.held = 0 and (w.frozen_for is not null or w.balance + c.net < 0)
+  where c.is_reachable and ${holds.isLone} and w.held = 0 and (w.frozen_for is not null or w.balance + ${holds.taken} < 0)
     and c.n not in (select n from moved) and c.n not in (select n from repeated)
 ), operation as (
-  select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, m.held, m.at,
-    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal${isJournalled ? ', o.link_id, o.part, o.ordinal' : ''}
-  from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[]${isJournalled ? ', $17::uuid[], $18::integer[]) with ordinality' : ')'}
-    as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description${isJournalled ? ', link_id, part, ordinal' : ''})
+  select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, ${holds.held}, m.at,
+    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal${isJournalled ? ', o.link_id, o.part, o.ordinal' : ''}${holds.columns}
+  from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[]${holds.arrays}${isJournalled ? ', $17::uuid[], $18::integer[]) with ordinality' : ')'}
+    as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description${holds.names}${isJournalled ? ', link_id, part, ordinal' : ''})
   join moved m on m.n = o.n
   union all
-  select u.wallet_id, null, u.balance, 0, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null, null, null' : ''}
+  select u.wallet_id, null, u.balance, 0, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null, null, null' : ''}${holds.noColumns}
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
   join unmoved u on u.n = o.n where not u.is_frozen
-), ${ledgerRowsSql('$16', { hasHolds: false })}${isJournalled ? `, ${fastJournalSql('$16', '$19')}` : ''}
+), ${ledgerRowsSql('$16', { hasHolds })}${holds.rows}${isJournalled ? `, ${fastJournalSql('$16', '$19')}` : ''}
 select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end from (
-  select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(held), array_agg(answer) from (
-    select n, wallet_id, balance, held, 'moved' as answer from moved
-    union all select n, wallet_id, balance, 0, case when is_frozen then 'frozen' else 'refused' end from unmoved
-    union all select n, null, null, null, 'unknown' from change where is_reachable is not true
+  select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(held), array_agg(answer)${holds.time} from (
+    select n, wallet_id, balance, held, 'moved' as answer${holds.timeOfMoved} from moved
+    union all select n, wallet_id, balance, 0, case when is_frozen then 'frozen' else 'refused' end${holds.noTime} from unmoved
+    union all select n, null, null, null, 'unknown'${holds.noTime} from change where is_reachable is not true
   ) as answered
 ) as a, (
   select array_agg(r.ordinal), array_agg(c.wallet_id), array_agg(r.reference_key), array_agg(r.wallet_id), array_agg(r.amount),
     array_agg(r.balance), array_agg(r.refusal), array_agg(r.held)
   from repeated r join change c on c.n = r.n
 ) as r`
+}
 
 const sums = '$3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]'
 
-const linkedChangeSql = `
-  select c.n, c.net, c.count, c.lowest, c.highest, l.user_id as wallet_id,
+const linkedChangeSql = (holds: HoldParts) => `
+  select c.n, c.net, c.count, c.lowest, c.highest${holds.sumColumns}, l.user_id as wallet_id,
     l.client_id = c.client_id and l.disconnected_at is null as is_reachable
-  from unnest($1::text[], $2::text[], ${sums}) with ordinality
-    as c(link_id, client_id, net, count, lowest, highest, n)
+  from unnest($1::text[], $2::text[], ${sums}${holds.sums}) with ordinality
+    as c(link_id, client_id, net, count, lowest, highest${holds.sumNames}, n)
   left join links l on l.id = c.link_id`
 
-/** For a cluster, where the server that writes the batch may not have the links: they are resolved before. */
-const resolvedChangeSql = `
+/** For a cluster, where the server that writes the batch may not have the links: they are resolved before. It has no holds. */
+const resolvedChangeSql = () => `
   select * from unnest($1::uuid[], $2::boolean[], ${sums}) with ordinality
     as c(wallet_id, is_reachable, net, count, lowest, highest, n)`
 
 const linked = { changeSql: linkedChangeSql, clockSql: 'clock_timestamp()' }
 const resolved = { changeSql: resolvedChangeSql, clockSql: walletClockSql }
 
-export const fastStatements = namedBy(linked)
+const named = (name: string, parts: TextParts) => ({ name, text: sqlOf(parts) })
+
+const namedBy = (parts: Pick<TextParts, 'changeSql' | 'clockSql'>) => ({
+  plain: named('post-fast', { ...parts, isJournalled: false, hasHolds: false }),
+  journalled: named('post-fast-journal', { ...parts, isJournalled: true, hasHolds: false }),
+})
+
+export const fastStatements = {
+  ...namedBy(linked),
+  holds: named('post-fast-holds', { ...linked, isJournalled: false, hasHolds: true }),
+  journalledHolds: named('post-fast-journal-holds', { ...linked, isJournalled: true, hasHolds: true }),
+}
 /** The server of a cluster that has the journal writes every batch with entries to report. */
 const clusterStatements = namedBy(resolved)
-
-function namedBy(parts: Omit<TextParts, 'isJournalled'>) {
-  return {
-    plain: { name: 'post-fast', text: sqlOf({ ...parts, isJournalled: false }) },
-    journalled: { name: 'post-fast-journal', text: sqlOf({ ...parts, isJournalled: true }) },
-  }
-}
 
 type AnsweredRow = readonly [
   n: string,
@@ -113,6 +128,8 @@ type AnsweredRow = readonly [
   balance: string,
   held: string,
   answer: 'moved' | 'frozen' | 'refused' | 'unknown',
+  /** When it moved, in a batch with holds. */
+  ...atMs: string[],
 ]
 type RepeatedRow = readonly [
   ordinal: string,
@@ -138,28 +155,40 @@ export type FastAnswers = {
  */
 export async function postFast(
   db: Queryable,
-  batch: readonly PendingPosting[],
+  all: readonly PendingPosting[],
   writer: number,
   links?: readonly (ResolvedLink | undefined)[],
 ): Promise<FastAnswers> {
-  const changes = groupByLink(batch)
-  const planned = changes.flatMap(({ postings, sum }, i) =>
-    postings.map((posting, j) => ({ posting, n: i + 1, offset: j + 1, offsetMinor: sum.offsetsMinor[j] ?? 0n })),
-  )
+  // A cluster has no holds: the careful lane says so.
+  const batch = links && all.some(isNewHold) ? all.filter((posting) => !isNewHold(posting)) : all
+  const hasHolds = batch.some(isNewHold)
+  const changes = groupByLink(batch, hasHolds)
+  const planned = changes.flatMap(({ postings, sum }, i) => {
+    let entries = 0
+    return postings.map((posting, j) => ({
+      posting,
+      n: i + 1,
+      offset: isNewHold(posting) ? null : ++entries,
+      offsetMinor: sum.offsetsMinor[j] ?? 0n,
+      heldOffsetMinor: sum.heldOffsetsMinor[j] ?? 0n,
+    }))
+  })
   const asked = planned.map(({ posting }) => posting)
-  const linkOf = new Map(links && batch.map((posting, i) => [posting, links[i]]))
+  const linkOf = new Map(links && all.map((posting, i) => [posting, links[i]]))
   const linkValues = links
     ? [
         plainArray(changes, ({ postings }) => linkOf.get(postings[0]!)?.walletId ?? null),
         plainArray(changes, ({ postings }) => linkOf.get(postings[0]!)?.isReachable ?? null),
       ]
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
-  const { plain, journalled } = links ? clusterStatements : fastStatements
   const isJournalled = hasEvents(batch)
-  const columns = await queryArrays(db, isJournalled ? journalled : plain, [
+  const { plain, journalled } = links ? clusterStatements : fastStatements
+  const { holds, journalledHolds } = fastStatements
+  const [usual, reported] = hasHolds ? [holds, journalledHolds] : [plain, journalled]
+  const columns = await queryArrays(db, isJournalled ? reported : usual, [
     ...linkValues,
     plainArray(changes, ({ sum }) => sum.netMinor),
-    plainArray(changes, ({ postings }) => postings.length),
+    plainArray(changes, ({ postings, sum }) => postings.length - sum.holds),
     plainArray(changes, ({ sum }) => sum.lowestMinor),
     plainArray(changes, ({ sum }) => sum.highestMinor),
     plainArray(planned, ({ n }) => n),
@@ -173,14 +202,18 @@ export async function postFast(
     textArray(asked, (posting) => posting.description),
     String(writer),
     ...(isJournalled ? fastJournalValues(asked) : []),
+    ...(hasHolds ? holdValues(changes, planned) : []),
   ])
-  const answered = zip<AnsweredRow>(columns.slice(0, 5))
-  const repeated = zip<RepeatedRow>(columns.slice(5, 13))
+  const width = hasHolds ? 6 : 5
+  const answered = zip<AnsweredRow>(columns.slice(0, width))
+  const repeated = zip<RepeatedRow>(columns.slice(width, width + 8))
   const answers: [PendingPosting, PostingResult][] = []
   const repeatedAt = new Set<number>()
   for (const [ordinal, askedWalletId, uuid, walletId, amount, balance, refusal, held] of repeated) {
     const posting = asked[Number(ordinal) - 1]!
     repeatedAt.add(Number(ordinal) - 1)
+    // The answer has the hold as it is now, which the careful lane reads.
+    if (isNewHold(posting)) continue
     const outcome = {
       referenceKey: referenceKeyOfUuid(uuid),
       walletId,
@@ -196,31 +229,41 @@ export async function postFast(
   const rowOf: AnsweredRow[] = []
   for (const row of answered) rowOf[Number(row[0])] = row
   for (let i = 0; i < planned.length; i++) {
-    const { posting, n, offsetMinor } = planned[i]!
-    const row = rowOf[n]
-    if (row && !repeatedAt.has(i)) answers.push([posting, resultOf(posting, row, offsetMinor)])
+    const each = planned[i]!
+    const row = rowOf[each.n]
+    if (row && !repeatedAt.has(i)) answers.push([each.posting, resultOf(each, row)])
   }
   const hasWritten = answered.some(([, , , , answer]) => answer === 'moved' || answer === 'refused')
-  return { answers, hasWritten, hasStandby: columns[13]?.[0] === 't' }
+  return { answers, hasWritten, hasStandby: columns[width + 8]?.[0] === 't' }
 }
 
-function resultOf(posting: PendingPosting, row: AnsweredRow, offsetMinor: bigint): PostingResult {
-  const [, walletId, balance, held, answer] = row
+type Planned = {
+  readonly posting: PendingPosting
+  readonly offsetMinor: bigint
+  readonly heldOffsetMinor: bigint
+}
+
+function resultOf({ posting, offsetMinor, heldOffsetMinor }: Planned, row: AnsweredRow): PostingResult {
+  const [, walletId, balance, held, answer, atMs] = row
   if (answer === 'unknown') return { kind: 'unknown-user' }
   if (answer === 'frozen') return { kind: 'inactive' }
   const { referenceKey, amountMinor } = posting
   const refusal = answer === 'refused' ? 'INSUFFICIENT_BALANCE' : null
   const balanceMinor = BigInt(balance) + (refusal ? 0n : offsetMinor)
-  const heldMinor = BigInt(held)
-  return {
-    kind: 'outcome',
-    outcome: { referenceKey, walletId, amountMinor, balanceMinor, heldMinor, refusal, isHold: false },
-  }
+  const heldMinor = BigInt(held) + (refusal ? 0n : heldOffsetMinor)
+  const hold = refusal || atMs === undefined ? undefined : placedHold(posting, walletId, Number(atMs))
+  const isHold = hold !== undefined
+  const outcome: Outcome = { referenceKey, walletId, amountMinor, balanceMinor, heldMinor, refusal, isHold }
+  return hold ? { kind: 'outcome', outcome, hold } : { kind: 'outcome', outcome }
+}
+
+function isNewHold({ hold }: PendingPosting): boolean {
+  return hold?.kind === 'reserve'
 }
 
 type Change = { readonly link: ByLink; readonly postings: PendingPosting[]; readonly sum: Sum }
 
-function groupByLink(batch: readonly PendingPosting[]): Change[] {
+function groupByLink(batch: readonly PendingPosting[], hasHolds: boolean): Change[] {
   const groups = new Map<string, { readonly link: ByLink; readonly postings: PendingPosting[] }>()
   for (const posting of batch) {
     if ('walletId' in posting.by) continue
@@ -229,5 +272,14 @@ function groupByLink(batch: readonly PendingPosting[]): Change[] {
     if (group) group.postings.push(posting)
     else groups.set(key, { link: posting.by, postings: [posting] })
   }
-  return Array.from(groups.values(), ({ link, postings }) => ({ link, postings, sum: sumUp(postings) }))
+  return Array.from(groups.values(), ({ link, postings }) => ({
+    link,
+    postings,
+    sum: sumUp(hasHolds ? postings.map(operationOf) : postings),
+  }))
+}
+
+function operationOf(posting: PendingPosting): Operation {
+  if (!isNewHold(posting)) return posting
+  return { amountMinor: 0n, heldMinor: -posting.amountMinor, isReversal: false }
 }

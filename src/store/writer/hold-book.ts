@@ -4,6 +4,7 @@ import {
   extendHold,
   isExpiredAt,
   maxOpenHolds,
+  newHold,
   noticeTimeOf,
   planCapture,
   planNotice,
@@ -19,7 +20,7 @@ import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import type { HoldEntry } from '../events/journal.ts'
 import { one } from '../connection/rows.ts'
-import { holdClockSql, holdColumns, toSeenHold, type HoldRow } from './stored-holds.ts'
+import { expireWorkSql, holdClockSql, holdColumns, toSeenHold, type HoldRow } from './stored-holds.ts'
 import type { HoldResult, PendingPosting } from './posting.ts'
 
 export type StepKind = 'capture' | 'void' | 'expiry' | 'extend' | 'expiring'
@@ -146,26 +147,8 @@ function planReserve(book: HoldBook, walletId: string, posting: PendingPosting, 
   for (const hold of book.holds.values())
     if (hold.walletId === walletId && hold.clientId === clientId && hold.closedAt === null) open++
   if (open >= maxOpenHolds) return { result: { kind: 'hold-refused', refusal: 'HOLD_LIMIT' } }
-  const expiresAt = new Date(book.at.getTime() + seconds * 1_000)
-  const hold: Hold = {
-    walletId,
-    id: posting.referenceKey,
-    clientId,
-    referenceType: posting.referenceType,
-    referenceId: posting.referenceId,
-    description: posting.description,
-    amountMinor: -posting.amountMinor,
-    capturedMinor: 0n,
-    releasedMinor: 0n,
-    extraMinor: 0n,
-    createdAt: book.at,
-    expiresAt,
-    closedAt: null,
-    endedBy: null,
-    steps: 0,
-    initialExpiresAt: null,
-    noticeAt: posting.hasEvents ? noticeTimeOf(expiresAt, book.at) : null,
-  }
+  const made = newHold({ ...posting, walletId, clientId, seconds }, book.at)
+  const hold = { ...made, noticeAt: posting.hasEvents ? noticeTimeOf(made.expiresAt, book.at) : null }
   const apply = () => {
     book.due.add(hold.id)
     return change(book, hold, undefined, posting)
@@ -207,10 +190,7 @@ function nextTimeOf({ noticeAt, expiresAt }: Hold): Date {
   return noticeAt ?? expiresAt
 }
 
-/**
- * A new hold asks the queue to close it when it expires, and before that for its notice: one piece of work for each wallet, due at the
- * first of these times.
- */
+/** A hold asks the queue to close it when it expires, and before that for its notice. */
 const writeSql = `
 with hold as (
   insert into holds (wallet_id, id, client_id, reference_type, reference_id, description, amount, captured, released, extra, created_at,
@@ -225,11 +205,7 @@ with hold as (
   insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, reason, captured, remaining, expires_at, at)
   select s.*, $24::timestamptz from unnest($16::uuid[], $17::uuid[], $18::integer[], $19::text[], $20::bigint[], $21::bigint[], $22::text[],
     $23::text[], $29::bigint[], $30::bigint[], $31::timestamptz[]) as s
-), due as (
-  insert into work (kind, key, due_at)
-  select 'expire-holds', wallet_id::text, min(due_at) from unnest($25::uuid[], $26::timestamptz[]) as n(wallet_id, due_at)
-  group by wallet_id order by wallet_id
-  on conflict (kind, key) do update set due_at = least(work.due_at, excluded.due_at), is_requested = true, attempts = 0, given_up_at = null
+), due as (${expireWorkSql('select wallet_id, due_at from unnest($25::uuid[], $26::timestamptz[]) as n(wallet_id, due_at)')}
 )
 select 1`
 

@@ -14,11 +14,18 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/service.ts'
+import { newId } from '../../actions/tokens.ts'
 import { postForApp, postForService } from '../../actions/money/post.ts'
 import { captureHold, placeHold, voidHold } from '../../actions/money/manage-holds.ts'
 import type { Wallet } from '../../ledger/decide.ts'
+import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../apps.ts'
-import type { HoldResult } from './posting.ts'
+import type { Queryable } from '../connection/database.ts'
+import { postLocked } from './careful-statement.ts'
+import { openWriterClient, type WriterClient } from './connection.ts'
+import { postFast } from './fast-statement.ts'
+import { newPending, type HoldResult } from './posting.ts'
+import { openWriter } from './writer.ts'
 
 let opened: TestService
 let credentials: Credentials
@@ -50,13 +57,13 @@ const move = (user: TestUser, amountMinor: bigint, isReversal = false) =>
     ...reference(),
     description: null,
   })
-const reserve = (user: TestUser, amountMinor: bigint) =>
+const reserve = (user: TestUser, amountMinor: bigint, seconds = 600) =>
   placeHold(opened.service, app, {
     ...user,
     amountMinor,
     ...reference(),
     description: null,
-    seconds: 600,
+    seconds,
     arrivedAt: now(),
   })
 const debit = (user: TestUser, amountMinor: bigint) =>
@@ -144,15 +151,127 @@ describe('a lone debit of a wallet with holds', () => {
   })
 })
 
+const pendingHold = (user: TestUser, amountMinor: bigint) =>
+  newPending(
+    {
+      by: { clientId: credentials.clientId, serviceUserId: user.serviceUserId },
+      amountMinor: -amountMinor,
+      isReversal: false,
+      referenceKey: newId().replaceAll('-', ''),
+      counterAccount: counterAccountOfApp(credentials.clientId),
+      ...reference(),
+      description: null,
+      hold: { kind: 'reserve', seconds: 600 },
+    },
+    performance.now(),
+    undefined,
+    () => {},
+    () => {},
+  )
+
+/** A connection of a lane that waits for a row longer than any lane does. */
+async function withWriter<T>(work: (writer: WriterClient) => Promise<T>): Promise<T> {
+  const opening = await openWriterClient(opened.service.db.connection, 60_000, () => {})
+  try {
+    return await work(opening)
+  } finally {
+    await opening.client.end()
+  }
+}
+
+describe('a new hold', () => {
+  const cases = heldCases.filter(([, , , , change]) => change > 0n)
+
+  test.each(cases)(
+    'with balance %p, held %p, frozen for %p is decided the same by both statements',
+    async (balance, held, frozenFor, _, change, __, expected) => {
+      const [fast, careful] = [await walletWith(balance, held, frozenFor), await walletWith(balance, held, frozenFor)]
+      const results = await withWriter(async ({ client: db, number: writer }) => {
+        const options = { isPatient: true, writer }
+        return [
+          await postFast(db, [pendingHold(fast.user, change)], writer),
+          await postLocked(db, [pendingHold(careful.user, change)], options),
+        ].map(({ answers }) => answers[0]?.[1])
+      })
+      const states = [await stateOf(fast.user), await stateOf(careful.user)]
+      expect(results[1] && said(results[1])).toBe(states[1] === expected ? undefined : expected)
+      // On a wallet with holds, one of which may have expired, the fast statement refuses nothing.
+      const isUndecided = states[1] !== expected && held > 0n
+      expect(results[0] && said(results[0])).toBe(isUndecided || states[1] === expected ? undefined : expected)
+      expect(results[0] === undefined).toBe(isUndecided)
+      expect(states[0]).toBe(states[1])
+    },
+  )
+
+  test('takes the fast lane; the lane of holds has those to be reported, and those that may be refused', async () => {
+    const lanes: string[] = []
+    const { connection } = opened.service.db
+    const events = { batch: (lane: string) => void lanes.push(lane), fault: () => {}, nodeFault: () => {} }
+    const writer = openWriter(connection, 1, events)
+    const { user } = await walletWith(100n, 0n, null)
+    const lanesOf = async (amountMinor: bigint, hasEvents: boolean) => {
+      lanes.length = 0
+      const { hold, ...posting } = pendingHold(user, amountMinor)
+      const result = await writer.postHold({ ...posting, hasEvents, hold: hold! })
+      await eventually(() => Object.values(writer.depths()).every((depth) => depth === 0), true)
+      return [said(result), ...lanes]
+    }
+    expect(await lanesOf(10n, false)).toEqual([undefined, 'fast'])
+    expect(await lanesOf(10n, true)).toEqual([undefined, 'holds'])
+    expect(await lanesOf(100n, false)).toEqual(['INSUFFICIENT_BALANCE', 'fast', 'holds'])
+    await writer.close()
+  })
+
+  test('that waits for the row while another is made does not pass the limit', async () => {
+    const { user } = await walletWith(1_000n, 0n, null)
+    await Promise.all(Array.from({ length: 99 }, () => reserve(user, 1n)))
+    await withWriter(async ({ client: db, number }) => {
+      const { answers } = await whileLocked(
+        user,
+        () => postFast(db, [pendingHold(user, 1n)], number),
+        (other) => postFast(other, [pendingHold(user, 1n)], number),
+      )
+      expect(answers).toEqual([])
+    })
+    expect(said(await reserve(user, 1n))).toBe('HOLD_LIMIT')
+  })
+
+  test('is closed by the queue, also when it is made while the piece of its wallet runs or was given up', async () => {
+    const { pool } = opened.service.db
+    const { user } = await walletWith(100n, 10n, null)
+    const readPiece = async () => {
+      const sql = `select is_requested, given_up_at, due_at from work where kind = 'expire-holds' and key = $1`
+      const { due_at, ...piece } = (await pool.query(sql, [user.userId])).rows[0]
+      return { ...piece, dueMs: (due_at as Date).getTime() }
+    }
+    const change = (sql: string) =>
+      pool.query(`update work set ${sql} where kind = 'expire-holds' and key = $1`, [user.userId])
+    const { dueMs: firstMs } = await readPiece()
+    await reserve(user, 10n, 60)
+    const { dueMs } = await readPiece()
+    expect(dueMs).toBeLessThan(firstMs)
+    await change(`lease = gen_random_uuid(), leased_until = now() + interval '1 hour', is_requested = false`)
+    await reserve(user, 10n, 6_000)
+    expect(await readPiece()).toEqual({ is_requested: true, given_up_at: null, dueMs })
+    await change(`lease = null, leased_until = null, is_requested = false, given_up_at = now()`)
+    await reserve(user, 10n, 6_000)
+    expect(await readPiece()).toEqual({ is_requested: true, given_up_at: null, dueMs })
+  })
+})
+
 /** Locks the wallet, starts `work`, waits until it waits for the row, runs `meanwhile`, and lets go. */
-async function whileLocked<T>(user: TestUser, work: () => Promise<T>, meanwhile: () => Promise<unknown>): Promise<T> {
+async function whileLocked<T>(
+  user: TestUser,
+  work: () => Promise<T>,
+  meanwhile: (other: Queryable) => Promise<unknown>,
+): Promise<T> {
   const { pool } = opened.service.db
   const other = await pool.connect()
   await other.query('begin')
   await other.query('select 1 from wallets where id = $1 for update', [user.userId])
   const working = work()
   await eventually(async () => ((await pool.query(lockWaitsSql)).rowCount ?? 0) > 0, true)
-  await meanwhile()
+  await meanwhile(other)
   await other.query('commit')
   other.release()
   return await working

@@ -147,8 +147,9 @@ export function shareResult(repeat: PendingPosting): boolean {
   const first = repeat.repeats
   if (!first?.result || !isSameLink(first, repeat)) return false
   if (first.result.kind === 'outcome') {
-    const { outcome, replay } = first.result
-    repeat.answer(asReplay(outcome, repeat, replay ? replay.walletId : outcome.walletId))
+    const { outcome, replay, hold } = first.result
+    const result = asReplay(outcome, repeat, replay ? replay.walletId : outcome.walletId)
+    repeat.answer(hold ? { ...result, hold } : result)
     return true
   }
   // The wallet is frozen: a credit would post, and so might a debit behind a credit that repays the debt.

@@ -305,13 +305,15 @@ describe('a batch', () => {
       await client.query(
         `set enable_seqscan = off; set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan`,
       )
-      const { plain, journalled } = fastStatements
+      const { plain, journalled, holds, journalledHolds } = fastStatements
       const asked = [
         { text: plain.text, parameters: 16 },
         { text: journalled.text, parameters: 19 },
+        { text: holds.text, parameters: 20 },
+        { text: journalledHolds.text, parameters: 23 },
       ]
       // With the present statistics, and with fresh ones: the server may analyze at any time.
-      const cases = ['select 1', 'analyze wallets, links, outcomes'].flatMap((statistics) =>
+      const cases = ['select 1', 'analyze wallets, links, outcomes, holds'].flatMap((statistics) =>
         asked.map((each) => ({ ...each, statistics })),
       )
       for (const { text, parameters, statistics } of cases) {
@@ -325,6 +327,10 @@ describe('a batch', () => {
         expect(update).toContain('Index Scan using wallets_pkey')
         expect(update).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets|Hash Join/)
         expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)
+        // Counted by the open ones alone: a wallet may have any number of holds that have ended.
+        expect(update.match(/Scan using \w+ on holds/g)).toEqual(
+          parameters < 20 ? null : ['Scan using holds_open on holds'],
+        )
       }
       client.release(true)
     },

@@ -42,8 +42,8 @@ type Resolve = (result: HoldResult) => void
 
 export function openWriter(connection: Connection, laneCount: number, events: LaneEvents): Writer {
   const careful = openCarefulLane(connection, events)
-  const fast = chooseNodes(laneCount).map((node) => openFastLane(connection, careful, events, node))
   const holds = openCarefulLane(connection, events, 'holds')
+  const fast = chooseNodes(laneCount).map((node) => openFastLane(connection, { careful, holds }, events, node))
   const lanes = [...fast, careful, holds]
   const depths = () => ({
     fast: fast.reduce((sum, lane) => sum + depthOf(lane), 0),
@@ -52,12 +52,17 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   })
   const watch = setInterval(() => lanes.forEach(expire), 200)
   watch.unref()
-  /** The fast lane of the link; undefined means the careful lane. */
-  const laneFor = ({ by }: Posting) =>
-    'walletId' in by || isQuarantined(careful, by.serviceUserId) ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
+  const slowLaneFor = ({ hold }: Posting) => (hold ? holds : careful)
+  /** The fast lane of the link; undefined means a careful lane, where all holds are that have to be reported to an app. */
+  const laneFor = (posting: Posting) => {
+    const { by, hold, hasEvents } = posting
+    if ('walletId' in by || isQuarantined(slowLaneFor(posting), by.serviceUserId)) return undefined
+    if (hold && (hold.kind !== 'reserve' || hasEvents)) return undefined
+    return fast[laneOf(by.serviceUserId, laneCount)]
+  }
   const standby = standbyOf(connection)
   const add = (lane: FastLane | undefined, pending: PendingPosting) => {
-    const slow = pending.hold ? holds : careful
+    const slow = slowLaneFor(pending)
     if (standby.isLost) pending.fail(new Unavailable('no standby confirms commits'))
     else if (isFull((lane ?? slow).waiting, shareOf(pending), maxWaiting))
       pending.fail(new Unavailable('too many postings are waiting'))
@@ -71,7 +76,9 @@ export function openWriter(connection: Connection, laneCount: number, events: La
         add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve as Resolve, reject)),
       ),
     postHold: (posting, arrivedAt = performance.now()) =>
-      new Promise((resolve, reject) => add(undefined, newPending(posting, arrivedAt, undefined, resolve, reject))),
+      new Promise((resolve, reject) =>
+        add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve, reject)),
+      ),
     openList: (arrivedAt = performance.now()) => {
       const last = new Map<string, { lane: FastLane | undefined; pending: PendingPosting }>()
       return (posting) => {

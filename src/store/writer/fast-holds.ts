@@ -1,0 +1,122 @@
+/**
+ * New holds in the fast statement. A batch without one uses the text without these parts. A hold has an outcome and a row of holds, where
+ * a debit has an entry, an outcome and its part of a position.
+ */
+import { maxOpenHolds, newHold, viewHold, type HoldView } from '../../ledger/hold.ts'
+import type { Sum } from '../../ledger/plan.ts'
+import { plainArray } from '../connection/arrays.ts'
+import type { PendingPosting } from './posting.ts'
+import { expireWorkSql } from './stored-holds.ts'
+
+/** The pieces of the statement that differ. */
+export type HoldParts = {
+  /** Of `change`: its further arrays and their names, and the columns it has besides. */
+  readonly sums: string
+  readonly sumNames: string
+  readonly sumColumns: string
+  /** Of `moved`: what it sets, when, and what it returns. */
+  readonly set: string
+  readonly guard: string
+  readonly heldBefore: string
+  readonly movedColumns: string
+  /** Of `unmoved`: a lone posting that takes, and how much. */
+  readonly isLone: string
+  readonly taken: string
+  /** Of `operation`, one row for each posting. */
+  readonly held: string
+  readonly columns: string
+  readonly noColumns: string
+  readonly arrays: string
+  readonly names: string
+  readonly rows: string
+  /** Of the answer. */
+  readonly time: string
+  readonly timeOfMoved: string
+  readonly noTime: string
+}
+
+export const noHolds: HoldParts = {
+  sums: '',
+  sumNames: '',
+  sumColumns: '',
+  set: '',
+  guard: '',
+  heldBefore: 'w.held',
+  movedColumns: '',
+  isLone: 'c.count = 1 and c.net < 0',
+  taken: 'c.net',
+  held: 'm.held',
+  columns: '',
+  noColumns: '',
+  arrays: '',
+  names: '',
+  rows: '',
+  time: '',
+  timeOfMoved: '',
+  noTime: '',
+}
+
+/**
+ * `first` is the number of the first of four parameters. `count` counts entries and `holds` the new holds; the lowest point on the way is
+ * of what is available.
+ *
+ * The guard counts the open holds of all apps, at most one more than the limit: a wallet with more of them goes to the careful lane, which
+ * counts those of the app. The snapshot must show all holds of the wallet as it is now, locked: if their sum is not what is held, another
+ * transaction has changed one since. The order makes the planner take holds_open, also without statistics.
+ */
+export function holdParts(first: number): HoldParts {
+  const [net, count, offset, seconds] = [0, 1, 2, 3].map((i) => `$${first + i}`)
+  return {
+    sums: `, ${net}::bigint[], ${count}::integer[]`,
+    sumNames: ', net_held, holds',
+    sumColumns: ', c.net_held, c.holds, c.client_id',
+    set: ', held = w.held + c.net_held',
+    guard: `
+    and (c.holds = 0 or (select count(*) + c.holds <= ${maxOpenHolds} and coalesce(sum(h.remaining), 0) = w.held from (
+      select amount - captured - released as remaining from holds where wallet_id = w.id and closed_at is null
+      order by id limit ${maxOpenHolds + 1}
+    ) as h))`,
+    heldBefore: 'w.held - c.net_held as held',
+    movedColumns: ', c.client_id',
+    isLone: 'c.count + c.holds = 1 and c.lowest < 0',
+    taken: 'c.lowest',
+    held: 'm.held + o.held_offset as held',
+    columns: `, case when o.seconds is not null then true end as is_hold, date_trunc('milliseconds', m.at) as made_at, o.seconds, m.client_id`,
+    noColumns: ', null, null, null, null',
+    arrays: `, ${offset}::bigint[], ${seconds}::integer[]`,
+    names: ', held_offset, seconds',
+    rows: `, hold as (
+  insert into holds (wallet_id, id, client_id, reference_type, reference_id, description, amount, created_at, expires_at)
+  select wallet_id, reference_key, client_id, reference_type, reference_id, description, -amount, made_at, made_at + seconds * interval '1 second'
+  from operation where is_hold
+), due as (${expireWorkSql(`select wallet_id, made_at + seconds * interval '1 second' as due_at from operation where is_hold`)}
+)`,
+    time: ', array_agg(at)',
+    timeOfMoved: ', floor(extract(epoch from at) * 1000)::bigint as at',
+    noTime: ', null',
+  }
+}
+
+type Change = { readonly sum: Sum }
+type Planned = { readonly posting: PendingPosting; readonly heldOffsetMinor: bigint }
+
+export function holdValues(changes: readonly Change[], planned: readonly Planned[]): string[] {
+  return [
+    plainArray(changes, ({ sum }) => sum.netHeldMinor),
+    plainArray(changes, ({ sum }) => sum.holds),
+    plainArray(planned, ({ heldOffsetMinor }) => heldOffsetMinor),
+    plainArray(planned, ({ posting }) => secondsOf(posting) ?? null),
+  ]
+}
+
+function secondsOf({ hold }: PendingPosting): number | undefined {
+  return hold?.kind === 'reserve' ? hold.seconds : undefined
+}
+
+/** The hold that the statement has inserted. `atMs` is the clock it read, in whole milliseconds. */
+export function placedHold(posting: PendingPosting, walletId: string, atMs: number): HoldView | undefined {
+  const seconds = secondsOf(posting)
+  if (seconds === undefined || posting.by.clientId === undefined) return undefined
+  const at = new Date(atMs)
+  return viewHold(newHold({ ...posting, walletId, clientId: posting.by.clientId, seconds }, at), at)
+}
