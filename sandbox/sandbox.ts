@@ -19,7 +19,8 @@ import type { SandboxStore } from './payment-store.ts'
 
 /** A card processor for development. It needs no account, network or real card, and simulates every failure on request. */
 export function createSandboxProcessor(settings: SandboxDeps): CardProcessor {
-  const deps = { ...settings, store: reachable(settings.store) }
+  // Not a copy of the clock: the pages, the webhooks and this processor have one, which a test can set.
+  const deps = { ...settings, now: () => settings.now(), store: reachable(settings.store) }
   return {
     page: sandboxPage,
     createPayment: (order) => createPayment(deps, order),

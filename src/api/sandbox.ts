@@ -15,9 +15,8 @@ export function sandboxPages(service: Service, web: WebApp): void {
     c.env.route = `${sandboxPath}/*`
     await next()
   })
-  pages.route(
-    '/',
-    sandboxRoutes({ ...sandbox, decimalsOf, frameAncestors: ({ topupId }) => findTopupParents(service, topupId) }),
-  )
+  const frameAncestors = ({ topupId }: { topupId: string }) => findTopupParents(service, topupId)
+  // Not a copy: the pages, the webhooks and the processor have one clock.
+  pages.route('/', sandboxRoutes(Object.assign(sandbox, { decimalsOf, frameAncestors })))
   web.route(sandboxPath, pages)
 }

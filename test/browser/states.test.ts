@@ -35,6 +35,8 @@ const nasty = {
 }
 const rig = await startRig({ CARD_PROCESSOR: 'sandbox', ...links }, launchChromium, nasty)
 rig.service.sandbox!.setOrigin(rig.base)
+// A payment that the bank is still processing stays so: on a busy machine it would be done before a state shows it.
+Object.assign(rig.service.sandbox!, { processingMs: 3_600_000 })
 const stage = newStage(rig, await rig.newTenant())
 const states = {
   ...walletStates(stage),
