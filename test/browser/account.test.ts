@@ -102,6 +102,8 @@ test('the focus comes back to the row when frames are late and the wallet is sen
   const answer = page.waitForResponse('**/api/widget/wallet*')
   resent.resolve()
   await answer
+  await until(frame, () => document.activeElement?.getAttribute('data-part') === 'name')
+  // It stays there.
   await frame.evaluate(() => new Promise((resolve) => setTimeout(resolve, 2000)))
   expect(await frame.evaluate(() => document.activeElement?.getAttribute('data-part'))).toBe('name')
   await rig.closePage(page)

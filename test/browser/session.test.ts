@@ -4,7 +4,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { newUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, messagesReceived, startRig, type Rig } from './rig.ts'
-import { clickPart, newMember, openShop, openSignIn, password, renew, waitForBalance, walletUrl } from './shop.ts'
+import {
+  clickPart,
+  comeBackOnline,
+  newMember,
+  openShop,
+  openSignIn,
+  password,
+  renew,
+  waitForBalance,
+  walletUrl,
+} from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -210,15 +220,7 @@ describe('the network', () => {
     await page.context().setOffline(true)
     await frame.waitForSelector('text=You are offline')
     await tenant.client.debit(tenant.user.serviceUserId, 4)
-    // The message shows for a few seconds only, so the page itself watches for it before the network is back.
-    await frame.evaluate(() => {
-      const watch = new MutationObserver(() => {
-        if (document.body.innerText.includes('You are back online')) document.body.dataset['mark'] = 'back'
-      })
-      watch.observe(document.body, { childList: true, subtree: true, characterData: true })
-    })
-    await page.context().setOffline(false)
-    await until(frame, () => document.body.dataset['mark'] === 'back')
+    await comeBackOnline(page, frame)
     await waitForBalance(frame, '$6.00')
     await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
     await rig.closePage(page)

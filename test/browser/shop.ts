@@ -138,6 +138,21 @@ export const focusIs = (frame: Frame, text: string) =>
     text,
   )
 
+/**
+ * Ends an outage of the network, and waits for the message about it. The message shows for a few seconds only, so the page itself watches
+ * for it, from before the network is back.
+ */
+export async function comeBackOnline(page: Page, frame: Frame): Promise<void> {
+  await frame.evaluate(() => {
+    const watch = new MutationObserver(() => {
+      if (document.body.innerText.includes('You are back online')) document.body.dataset['mark'] = 'back'
+    })
+    watch.observe(document.body, { childList: true, subtree: true, characterData: true })
+  })
+  await page.context().setOffline(false)
+  await until(frame, () => document.body.dataset['mark'] === 'back')
+}
+
 /** Moves the focus by Tab alone, once the element is there: Tab would go past a view that is still loading. */
 export async function tabTo(page: Page, frame: Frame, selector: string, key = 'Tab'): Promise<void> {
   await untilReady(frame, selector)

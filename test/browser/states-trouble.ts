@@ -9,7 +9,7 @@ import { leaveBy } from '../chromium.ts'
 import { operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
 import { waitForMessage, type Rig } from './rig.ts'
-import { accountScript, type Tenant } from './shop.ts'
+import { accountScript, comeBackOnline, type Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
 /** How another window, an operator or the app ends the session of an open wallet. */
@@ -126,8 +126,7 @@ export const troubleStates: StatesOf = (stage) => {
         const frame = await openWallet(page, await funded())
         await page.context().setOffline(true)
         await untilSeen(frame, '.connection .warn')
-        // The message shows for a few seconds only, so start waiting for it before the network is back.
-        await Promise.all([frame.waitForSelector('.connection .good'), page.context().setOffline(false)])
+        await comeBackOnline(page, frame)
         return frame
       },
     },

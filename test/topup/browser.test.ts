@@ -156,7 +156,7 @@ describe('test cards', () => {
   })
 
   test('a test card that is disputed later takes the money back by itself, and the open wallet shows it', async () => {
-    // The clock of the bank stands still until the money is spent: on a busy machine the dispute would come first.
+    // The clock of the bank does not run until the money is spent: on a busy machine the dispute would come first.
     const { now } = rig.service.sandbox!
     const paidAt = now()
     Object.assign(rig.service.sandbox!, { now: () => paidAt })

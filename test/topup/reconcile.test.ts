@@ -17,7 +17,7 @@ import { callCommand } from '../command.ts'
 import { play } from '../deploy/runbooks.ts'
 import { eventually } from '../eventually.ts'
 import { host, newOperator, type TestOperator } from '../operator.ts'
-import { letPass, topupTables } from '../time.ts'
+import { beginDayThatStays, letPass, topupTables } from '../time.ts'
 import { openBench, stripeEnvironment, type Bench } from './rig.ts'
 
 setDefaultTimeout(180_000)
@@ -37,8 +37,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** The payments of earlier tests are too old to be compared. */
+/** The payments of earlier tests are too old to be compared. Days are counted on both sides, so midnight UTC must not pass between. */
 beforeEach(async () => {
+  await beginDayThatStays()
   for (const table of ['processor_lines', 'reconciliation_days', 'reconciliation_differences'])
     await query(`delete from ${table}`)
   await letPass(bench.service.db.pool, 400 * dayMs, topupTables)

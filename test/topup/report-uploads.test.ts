@@ -10,7 +10,7 @@ import { newClient } from '../client.ts'
 import { host, newOperator, type TestOperator } from '../operator.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newUser } from '../service.ts'
-import { letPass, topupTables } from '../time.ts'
+import { beginDayThatStays, letPass, topupTables } from '../time.ts'
 import { openBench, type Bench } from './rig.ts'
 
 setDefaultTimeout(180_000)
@@ -26,7 +26,9 @@ beforeAll(async () => {
 })
 afterAll(() => bench.close())
 
+/** Days are counted in the test and in the service, so midnight UTC must not pass between. */
 beforeEach(async () => {
+  await beginDayThatStays()
   for (const table of ['processor_lines', 'reconciliation_days', 'reconciliation_differences', 'work'])
     await query(`delete from ${table}`)
   await letPass(bench.service.db.pool, 400 * dayMs, topupTables)
