@@ -1,15 +1,20 @@
-/** Second factors as they lie in the database and in a copy, with real processes, keys and commands. */
+/** Second factors and secrets of endpoints as they lie in the database and in a copy, with real processes, keys and commands. */
 import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { generateSync } from 'otplib'
+import { deliverDue } from '../src/actions/webhooks/deliverer.ts'
+import { addEndpoint, disableEndpoint, rotateEndpointSecret } from '../src/actions/webhooks/manage-endpoints.ts'
+import { journalPing } from '../src/store/events/journal.ts'
 import { callCommand } from './command.ts'
+import { newAppWithEvents, numberAll } from './events/rig.ts'
 import { newOperator, newVisitor, password, type TestOperator } from './operator.ts'
 import { testDatabase } from './postgres.ts'
 import { startProcess } from './process.ts'
-import { openTestService, secretsKey, type TestService } from './service.ts'
+import { startReceiver } from './receiver.ts'
+import { openTestService, operator, secretsKey, type TestService } from './service.ts'
 import { letPass } from './time.ts'
 
 setDefaultTimeout(180_000)
@@ -191,4 +196,60 @@ test('with a lost key the second factors it encrypted can be removed, and no oth
   expect(await refusedStart({ SECRETS_KEY: secretsKey })).toBe('it started')
   expect(await signsIn(kept, secret)).toBe(true)
   expect(await query('select id from operators where totp_secret is null')).toEqual([{ id: lost.id }])
+})
+
+test('an endpoint whose secret is lost is disabled, says so, and continues where it stood with a new secret', async () => {
+  const { service } = rig
+  const admin = await newOperator(rig)
+  const app = await newAppWithEvents(service)
+  const receiver = startReceiver()
+  const added = await addEndpoint(service, operator, app.clientId, { url: receiver.url, types: null })
+  if (added.kind !== 'added') throw new Error(added.kind)
+  receiver.secrets = [added.secret]
+  const ping = async () => {
+    await journalPing(service.db.pool, app.clientId)
+    await numberAll(service)
+    await deliverDue(service)
+  }
+  await ping()
+  const last = receiver.accepted.length
+  // The old secret is lost too.
+  receiver.secrets = [(await rotateEndpointSecret(service, operator, added.id, '24h'))!]
+  await cli(['keys', 'rotate'], { SECRETS_KEY: `${otherKey},${secretsKey}` })
+  const dropped = await cli(['keys', 'rotate', '--drop-lost', '--json'], { SECRETS_KEY: secretsKey })
+  expect([dropped.stderr, JSON.parse(dropped.stdout || '{}')]).toMatchObject(['', { secrets: 0, dropped: 2 }])
+  await ping()
+  await ping()
+  expect(receiver.accepted.length).toBe(last)
+
+  const page = `/admin/client-apps/${app.clientId}/endpoints/${added.id}`
+  const text = 'Disabled, because the key of its secret is lost. It needs a new secret: rotate it. 2 events wait.'
+  expect(await (await admin.get(page)).text()).toContain(text)
+  expect((await cli(['doctor'], { SECRETS_KEY: secretsKey })).stdout).toContain('1 disabled by the service')
+  expect(await query(`select detail from audit where action = 'endpoint.secret-lost'`)).toEqual([
+    { detail: { endpoint: added.id } },
+  ])
+  const enabled = await cli(['endpoint', 'enable', added.id], { SECRETS_KEY: secretsKey })
+  expect([enabled.exitCode, enabled.stderr.includes('Rotate the secret first.')]).toEqual([1, true])
+  expect((await admin.post(`${page}/state`, { to: 'where-it-stood' })).status).toBe(409)
+
+  receiver.secrets = [(await rotateEndpointSecret(service, operator, added.id, '24h'))!]
+  await deliverDue(service)
+  expect(receiver.accepted.slice(last)).toEqual([last + 1, last + 2])
+  await receiver.stop()
+})
+
+const stateOfEndpoints = () => query('select disabled_for, secret is null as is_lost from endpoints')
+
+test('an endpoint that an operator disabled stays so when its lost secret is replaced', async () => {
+  const { service } = rig
+  const app = await newAppWithEvents(service)
+  const added = await addEndpoint(service, operator, app.clientId, { url: 'https://example.org/', types: null })
+  if (added.kind !== 'added') throw new Error(added.kind)
+  await disableEndpoint(service, operator, added.id)
+  await cli(['keys', 'rotate'], { SECRETS_KEY: `${otherKey},${secretsKey}` })
+  await cli(['keys', 'rotate', '--drop-lost'], { SECRETS_KEY: secretsKey })
+  expect(await stateOfEndpoints()).toEqual([{ disabled_for: 'operator', is_lost: true }])
+  await rotateEndpointSecret(service, operator, added.id, 'none')
+  expect(await stateOfEndpoints()).toEqual([{ disabled_for: 'operator', is_lost: false }])
 })

@@ -122,10 +122,11 @@ const isOfShop = (url: string) => /^http:\/\/127\.0\.0\.1:\d+\/webhooks\/billfol
 /** A secret that was sealed with a lost key is replaced. */
 async function secretOf(service: Service, { id, secret }: Endpoint): Promise<string | undefined> {
   try {
-    return await service.secrets.unseal(secret, { purpose: 'endpoint-secret', id })
+    if (secret !== null) return await service.secrets.unseal(secret, { purpose: 'endpoint-secret', id })
   } catch {
-    return await rotateEndpointSecret(service, actor, id, 'none')
+    // The next line gives it a new one.
   }
+  return await rotateEndpointSecret(service, actor, id, 'none')
 }
 
 async function ensureUser(service: Service): Promise<string> {

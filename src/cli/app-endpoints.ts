@@ -4,6 +4,7 @@ import {
   addEndpoint,
   disableEndpoint,
   enableEndpoint,
+  noSecretText,
   maxEndpoints,
   maxReplayed,
   parseEndpoint,
@@ -194,13 +195,14 @@ export const replayRefusals = {
 
 async function change(
   invocation: Invocation,
-  run: (service: Service, id: string) => Promise<boolean | undefined>,
+  run: (service: Service, id: string) => Promise<boolean | 'no-secret' | undefined>,
   texts: { readonly isDone: string; readonly wasSo: string },
 ) {
   return await withService(invocation, async (service) => {
     const id = invocation.positionals[0]!
     const isChanged = await run(service, id)
     if (isChanged === undefined) throw unknownEndpoint(invocation)
+    if (isChanged === 'no-secret') throw new CommandRefused(noSecretText)
     const endpoint = await findEndpoint(service.db.pool, id)
     return {
       json: { id, isChanged, ...(endpoint && { isDisabled: endpoint.disabledAt !== null }) },

@@ -8,7 +8,12 @@ export const keysCommands: readonly Command[] = [
     name: 'keys rotate',
     database: 'writes',
     summary: 'encrypt every secret in the database with the first key of SECRETS_KEY',
-    flags: { 'drop-lost': { about: 'remove secrets whose key is lost; their operators set up a new second factor' } },
+    flags: {
+      'drop-lost': {
+        about:
+          'remove secrets whose key is lost; their operators set up a new second factor, their endpoints get a new secret',
+      },
+    },
     details: `Put a new key before the old one, SECRETS_KEY=new,old, and restart every process with it. Then run this command, and remove
 the old key. With several hosts, first give the new key to all of them: SECRETS_KEY=old,new.`,
     examples: ['keys rotate', 'keys rotate --json'],

@@ -13,6 +13,8 @@ export type SealedColumn = {
   readonly key: string
   readonly column: string
   readonly purpose: string
+  /** What changes when the text is removed, if it is more than the column. */
+  readonly removeSql?: string
 }
 
 /** Complete: a column missing here would not be encrypted at the start, nor by `keys rotate`. */
@@ -20,9 +22,23 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'operators', key: 'id', column: 'totp_secret', purpose: 'operator-totp' },
   // The same purpose as totp_secret, because confirming copies the sealed text unchanged.
   { table: 'operators', key: 'id', column: 'totp_pending', purpose: 'operator-totp' },
-  { table: 'endpoints', key: 'id', column: 'secret', purpose: 'endpoint-secret' },
-  // The same purpose as secret, because a rotation copies the sealed text unchanged.
-  { table: 'endpoints', key: 'id', column: 'old_secret', purpose: 'endpoint-secret' },
+  {
+    table: 'endpoints',
+    key: 'id',
+    column: 'secret',
+    purpose: 'endpoint-secret',
+    // Its events wait for it. An endpoint that is disabled already keeps its reason: a new secret must not enable it.
+    removeSql: `secret = null, disabled_at = coalesce(disabled_at, clock_timestamp()),
+      disabled_for = coalesce(disabled_for, 'secret-lost'), lease = null, leased_until = null`,
+  },
+  {
+    table: 'endpoints',
+    key: 'id',
+    column: 'old_secret',
+    // The same purpose as secret, because a rotation copies the sealed text unchanged.
+    purpose: 'endpoint-secret',
+    removeSql: 'old_secret = null, old_secret_ends_at = null',
+  },
 ]
 
 export type SealedText = { readonly id: string; readonly text: string }
@@ -56,9 +72,17 @@ export async function updateSealedText(
   tx: Transaction,
   { table, key, column }: SealedColumn,
   id: string,
-  text: string | null,
+  text: string,
 ): Promise<void> {
   await tx.query(`update ${table} set ${column} = $2 where ${key}::text = $1`, [id, text])
+}
+
+export async function removeSealedText(
+  tx: Transaction,
+  { table, key, column, removeSql = `${column} = null` }: SealedColumn,
+  id: string,
+): Promise<void> {
+  await tx.query(`update ${table} set ${removeSql} where ${key}::text = $1`, [id])
 }
 
 /** The ids of the keys used in this column, each with one text it sealed. */

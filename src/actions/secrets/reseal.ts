@@ -1,7 +1,14 @@
 /** Encrypts all secrets in the database at the start, checks that the keys open them, and encrypts them again with a new key. */
 import { transact, type Database, type Queryable, type Transaction } from '../../store/connection/database.ts'
-import { hasPlainTexts, listKeysInUse, lockTextsWithout, updateSealedText } from '../../store/sealed.ts'
-import { sealedColumns, sealedMark } from '../../store/sealed.ts'
+import { lockEndpoint } from '../../store/events/endpoints.ts'
+import {
+  hasPlainTexts,
+  listKeysInUse,
+  lockTextsWithout,
+  removeSealedText,
+  updateSealedText,
+} from '../../store/sealed.ts'
+import { sealedColumns, sealedMark, type SealedColumn } from '../../store/sealed.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import type { Secrets } from './open-secrets.ts'
 import { isSealed, KeyMissing, keyIdOf, missingKeySentence } from './seal.ts'
@@ -43,7 +50,8 @@ export async function rotateKeys(
   return await transact(db, async (tx) => {
     const missing = await findMissing(tx, secrets)
     if (!dropsLost) await refuseMissing(secrets, missing)
-    const { resealed, dropped } = await reseal(tx, secrets, `${sealedMark}${keyId}:`, missing)
+    const remove = (column: SealedColumn, id: string) => removeLost(tx, actor, column, id)
+    const { resealed, dropped } = await reseal(tx, secrets, `${sealedMark}${keyId}:`, { missing, remove })
     const rotated = { keyId, secrets: resealed, dropped }
     if (resealed + dropped > 0) await recordAudit(tx, actor, 'secrets.key-rotated', 'secrets', rotated)
     return rotated
@@ -67,24 +75,38 @@ async function refuseMissing(secrets: Secrets, missing: readonly string[]): Prom
   if (missing.length > 0) throw new KeyMissing(missingKeySentence(missing, await secrets.knownKeys()))
 }
 
+/** An operator without a secret sets up a new one. An endpoint without one is disabled until it gets a new one. */
+async function removeLost(tx: Transaction, actor: Actor, column: SealedColumn, id: string): Promise<void> {
+  await removeSealedText(tx, column, id)
+  const endpoint = column.column === 'secret' ? await lockEndpoint(tx, id) : undefined
+  if (endpoint) await recordAudit(tx, actor, 'endpoint.secret-lost', `app:${endpoint.clientId}`, { endpoint: id })
+}
+
 /**
- * Encrypts every text without this prefix, and removes texts of a lost key: an operator without a secret sets up a new one.
+ * Encrypts every text without this prefix, and removes texts of a lost key.
  * Of two concurrent runs the second waits for the row locks, and then finds the prefix in place.
  */
 async function reseal(
   tx: Transaction,
   secrets: Secrets,
   prefix: string,
-  lost: readonly string[] = [],
+  lost?: {
+    readonly missing: readonly string[]
+    readonly remove: (column: SealedColumn, id: string) => Promise<void>
+  },
 ): Promise<{ resealed: number; dropped: number }> {
   const counts = { resealed: 0, dropped: 0 }
   for (const column of sealedColumns) {
     for (const { id, text } of await lockTextsWithout(tx, column, prefix)) {
       const context = { purpose: column.purpose, id }
-      const isLost = isSealed(text) && lost.includes(keyIdOf(text))
-      const plain = isSealed(text) && !isLost ? await secrets.unseal(text, context) : text
-      await updateSealedText(tx, column, id, isLost ? null : await secrets.seal(plain, context))
-      counts[isLost ? 'dropped' : 'resealed']++
+      if (isSealed(text) && lost?.missing.includes(keyIdOf(text))) {
+        await lost.remove(column, id)
+        counts.dropped++
+        continue
+      }
+      const plain = isSealed(text) ? await secrets.unseal(text, context) : text
+      await updateSealedText(tx, column, id, await secrets.seal(plain, context))
+      counts.resealed++
     }
   }
   return counts

@@ -14,6 +14,7 @@ const disabledTexts = {
   operator: 'Disabled by an operator.',
   gone: 'Disabled, because the receiver answered 410: it wants no more events.',
   failing: 'Disabled after five days without a success.',
+  'secret-lost': 'Disabled, because the key of its secret is lost.',
 } as const
 
 export function describeEndpoint(endpoint: Endpoint, last: number): string {
@@ -21,7 +22,8 @@ export function describeEndpoint(endpoint: Endpoint, last: number): string {
   const waiting = Math.max(0, last - deliveredUpTo)
   const waits =
     waiting === 0 ? '' : waiting === 1 ? ' One event waits.' : ` ${waiting.toLocaleString('en')} events wait.`
-  if (disabledFor !== null) return `${disabledTexts[disabledFor]}${waits}`
+  const isLost = endpoint.secret === null ? ' It needs a new secret: rotate it.' : ''
+  if (disabledFor !== null) return `${disabledTexts[disabledFor]}${isLost}${waits}`
   if (failingSince === null) return waiting === 0 ? 'Working.' : `Working.${waits}`
   const since = failingSince.toISOString().slice(0, 16).replace('T', ' ')
   const next = nextAttemptAt.toISOString().slice(0, 16).replace('T', ' ')

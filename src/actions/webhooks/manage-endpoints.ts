@@ -99,7 +99,7 @@ async function changeEndpoint<T>(
   })
 }
 
-/** The new secret; it is shown once. */
+/** The new secret; it is shown once. An endpoint that was disabled because its secret was lost continues where it stood. */
 export async function rotateEndpointSecret(
   service: Managing,
   actor: Actor,
@@ -108,9 +108,10 @@ export async function rotateEndpointSecret(
 ): Promise<string | undefined> {
   const secret = newWebhookSecret()
   const sealed = await service.secrets.seal(secret, { purpose: 'endpoint-secret', id })
-  return await changeEndpoint(service, id, async (tx, { clientId }) => {
+  return await changeEndpoint(service, id, async (tx, { clientId, disabledFor }) => {
     await updateEndpointSecret(tx, id, sealed, overlaps[overlap])
     await recordAudit(tx, actor, 'endpoint.secret-rotated', `app:${clientId}`, { endpoint: id, overlap })
+    if (disabledFor === 'secret-lost') await enable(tx, actor, { id, clientId }, 'where-it-stood')
     return secret
   })
 }
@@ -125,19 +126,33 @@ export async function disableEndpoint(service: Managing, actor: Actor, id: strin
   })
 }
 
+type BeginsAt = 'where-it-stood' | 'now'
+
 /** Continues with the events that waited, or with the next one. False when it is enabled already. */
 export async function enableEndpoint(
   service: Managing,
   actor: Actor,
   id: string,
-  from: 'where-it-stood' | 'now',
-): Promise<boolean | undefined> {
-  return await changeEndpoint(service, id, async (tx, { clientId, disabledAt }) => {
-    if (disabledAt === null) return false
-    await updateEndpointEnabled(tx, id, from === 'now')
-    await recordAudit(tx, actor, 'endpoint.enabled', `app:${clientId}`, { endpoint: id, from })
+  from: BeginsAt,
+): Promise<boolean | 'no-secret' | undefined> {
+  return await changeEndpoint(service, id, async (tx, endpoint) => {
+    if (endpoint.disabledAt === null) return false
+    if (endpoint.secret === null) return 'no-secret'
+    await enable(tx, actor, endpoint, from)
     return true
   })
+}
+
+export const noSecretText = 'The key of its secret is lost. Rotate the secret first.'
+
+async function enable(
+  tx: Transaction,
+  actor: Actor,
+  { id, clientId }: Pick<Endpoint, 'id' | 'clientId'>,
+  from: BeginsAt,
+): Promise<void> {
+  await updateEndpointEnabled(tx, id, from === 'now')
+  await recordAudit(tx, actor, 'endpoint.enabled', `app:${clientId}`, { endpoint: id, from })
 }
 
 export async function removeEndpoint(service: Managing, actor: Actor, id: string): Promise<boolean | undefined> {

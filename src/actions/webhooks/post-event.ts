@@ -38,6 +38,7 @@ export async function openReceiver(
   const url = new URL(endpoint.url)
   const agent = new (url.protocol === 'https:' ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: maxWidth })
   const context = { purpose: 'endpoint-secret', id: endpoint.id }
+  if (endpoint.secret === null) throw new Error(`the endpoint ${endpoint.id} has no secret`)
   const sealed = [endpoint.secret, ...(endpoint.oldSecret === null ? [] : [endpoint.oldSecret])]
   const signing = await Promise.all(sealed.map((text) => secrets.unseal(text, context)))
   const isAllowed = elsewhere.isAllowed ?? allowedBy(config)

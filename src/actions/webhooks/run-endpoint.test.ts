@@ -212,6 +212,7 @@ describe('an ill event', () => {
     await credit(0)
     expect([await deliver(), await deliver()]).toEqual([1, 0])
     expect(received()).toEqual([1])
+    await opened.service.db.pool.query(`update endpoints set next_attempt_at = now() + interval '1 hour'`)
     let runs = 0
     for (let i = 0; i < 20; i++) {
       await credit(0)

@@ -3,6 +3,7 @@ import { describeEndpoint, maskAttempt } from '../../actions/webhooks/describe-e
 import {
   disableEndpoint,
   enableEndpoint,
+  noSecretText,
   removeEndpoint,
   rotateEndpointSecret,
 } from '../../actions/webhooks/manage-endpoints.ts'
@@ -171,9 +172,10 @@ async function rotate(request: AdminRequest, { id, clientId }: Endpoint): Promis
 async function changeState(request: AdminRequest, endpoint: Endpoint): Promise<Response> {
   const to = request.form.text('to')
   if (to === 'disabled') await disableEndpoint(request.service, request.actor, endpoint.id)
-  else if (to === 'where-it-stood' || to === 'now')
-    await enableEndpoint(request.service, request.actor, endpoint.id, to)
-  else return await showProblem(request, 422, 'An endpoint can be disabled or enabled.')
+  else if (to === 'where-it-stood' || to === 'now') {
+    const enabled = await enableEndpoint(request.service, request.actor, endpoint.id, to)
+    if (enabled === 'no-secret') return await showProblem(request, 409, noSecretText)
+  } else return await showProblem(request, 422, 'An endpoint can be disabled or enabled.')
   return redirect(`${endpointPath(endpoint)}?done=endpoint-${to === 'disabled' ? 'disabled' : 'enabled'}`)
 }
 

@@ -3,7 +3,7 @@ import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe } from '../connection/rows.ts'
 import { addWork } from '../work/work.ts'
 
-export type DisabledFor = 'operator' | 'gone' | 'failing'
+export type DisabledFor = 'operator' | 'gone' | 'failing' | 'secret-lost'
 
 export type Endpoint = {
   readonly id: string
@@ -11,8 +11,8 @@ export type Endpoint = {
   readonly url: string
   /** Null for every type. */
   readonly types: readonly string[] | null
-  /** Sealed. */
-  readonly secret: string
+  /** Sealed. Null when its key was lost; then the endpoint is disabled. */
+  readonly secret: string | null
   /** Sealed; null when it has ended. */
   readonly oldSecret: string | null
   readonly oldSecretEndsAt: Date | null
@@ -42,7 +42,7 @@ const columnsOf = (e: string) => `${e}.id, ${e}.client_id as "clientId", ${e}.ur
   ${e}.last_error as "lastError", ${e}.last_success_at as "lastSuccessAt", ${e}.mails_sent as "mailsSent",
   ${e}.disabled_at as "disabledAt", ${e}.disabled_for as "disabledFor"`
 
-export type NewEndpoint = Pick<Endpoint, 'id' | 'clientId' | 'url' | 'types' | 'secret'>
+export type NewEndpoint = Pick<Endpoint, 'id' | 'clientId' | 'url' | 'types'> & { readonly secret: string }
 
 /** It gets the events from the app's next one on. */
 export async function insertEndpoint(
@@ -79,7 +79,8 @@ export async function updateEndpointSecret(
 ): Promise<void> {
   await tx.query(
     `update endpoints set secret = $2, old_secret = case when $3::bigint > 0 then secret end,
-       old_secret_ends_at = case when $3::bigint > 0 then clock_timestamp() + $3 * interval '1 ms' end where id = $1`,
+       old_secret_ends_at = case when $3::bigint > 0 and secret is not null then clock_timestamp() + $3 * interval '1 ms' end
+     where id = $1`,
     [id, secret, overlapMs],
   )
 }

@@ -251,7 +251,7 @@ create table endpoints (
   client_id text collate "C" not null,
   url text not null,
   types text[],
-  secret text not null,
+  secret text,
   old_secret text,
   old_secret_ends_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
@@ -273,7 +273,8 @@ create table endpoints (
   constraint endpoints_check CHECK (((disabled_at IS NULL) = (disabled_for IS NULL))),
   constraint endpoints_check1 CHECK (((old_secret IS NULL) = (old_secret_ends_at IS NULL))),
   constraint endpoints_delivered_up_to_check CHECK ((delivered_up_to >= 0)),
-  constraint endpoints_disabled_for_check CHECK ((disabled_for = ANY (ARRAY['operator'::text, 'gone'::text, 'failing'::text]))),
+  constraint endpoints_disabled_for_check CHECK ((disabled_for = ANY (ARRAY['operator'::text, 'gone'::text, 'failing'::text, 'secret-lost'::text]))),
+  constraint endpoints_enabled_has_secret CHECK (((secret IS NOT NULL) OR (disabled_at IS NOT NULL))),
   constraint endpoints_mails_sent_check CHECK (((mails_sent >= 0) AND (mails_sent <= 3))),
   constraint endpoints_types_check CHECK ((cardinality(types) > 0))
 );
