@@ -20,7 +20,7 @@ import {
   type Member,
 } from './shop.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 const rig = await startRig()
 afterAll(() => rig.stop())

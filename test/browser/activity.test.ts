@@ -5,7 +5,7 @@ import { until, untilSeen } from '../until.ts'
 import { embed, startRig, type Rig } from './rig.ts'
 import { focusIs, openShop, signInOnDevice, untilReady, walletUrl, type Tenant } from './shop.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 beforeAll(async () => {

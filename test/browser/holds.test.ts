@@ -9,7 +9,7 @@ import { until, untilSeen } from '../until.ts'
 import { messagesReceived, startRig, type Rig } from './rig.ts'
 import { balanceIn, focusIs, openShop, tabTo, untilReady, waitForBalance, type Tenant } from './shop.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 beforeAll(async () => {

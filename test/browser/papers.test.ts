@@ -9,7 +9,7 @@ import { findMisfits } from './layout.ts'
 import { embed, startRig, type Rig } from './rig.ts'
 import { signInOnDevice, walletUrl, type Tenant } from './shop.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 let tenant: Tenant

@@ -6,7 +6,7 @@ import { untilSeen } from '../until.ts'
 import { embed, startRig, waitForMessage, type Rig } from './rig.ts'
 import { clickPart, newMember, openSignIn, password, signInOnDevice, untilReady, walletUrl } from './shop.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 beforeAll(async () => {

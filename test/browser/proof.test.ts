@@ -23,7 +23,7 @@ import {
   type Member,
 } from './shop.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 beforeAll(async () => {

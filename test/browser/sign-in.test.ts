@@ -9,7 +9,7 @@ import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
 import { clickPart, focusIs, openShop, openSignIn, reload, untilReady, walletUrl } from './shop.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 /** No request leaves the machine: the test answers for these hosts. */
 const links = { TERMS_URL: 'https://terms.example/', SUPPORT_URL: 'https://help.example/' }

@@ -19,7 +19,7 @@ import { topupStates } from './states-topup.ts'
 import { troubleStates } from './states-trouble.ts'
 import { walletStates } from './states-wallet.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 const folder = join(import.meta.dir, '../screenshots')
 const links = {

@@ -4,7 +4,7 @@ import type { Frame, Page } from '@playwright/test'
 import { frameIn, until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 beforeAll(async () => {

@@ -27,7 +27,7 @@ import {
   walletUrl,
 } from './shop.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 beforeAll(async () => {
