@@ -114,6 +114,7 @@ const connectedApps = z
               .describe('Only the newest 5,000 entries of the wallet are counted, so the real sums may be higher'),
           })
           .describe('The sums that the app debited and credited this month (UTC)'),
+        held: shape.money.describe('What open holds of the app reserve; it can capture them after a disconnect too'),
       }),
     ),
   })
@@ -307,6 +308,7 @@ function linksRoute(service: Service): Route {
             isThisApp: true,
             scopes: ['wallet:read', 'wallet:write'],
             month: { debited: 19.99, credited: 0, isCut: false },
+            held: 0,
           },
         ],
       },
@@ -315,7 +317,7 @@ function linksRoute(service: Service): Route {
       const links = await listConnectedApps(service, session)
       const { currency } = service.config
       return answer({
-        links: links.map(({ month, isMonthCut, connectedAt, ...link }) => ({
+        links: links.map(({ month, isMonthCut, heldMinor, connectedAt, ...link }) => ({
           ...link,
           connectedAt: connectedAt.toISOString(),
           month: {
@@ -323,6 +325,7 @@ function linksRoute(service: Service): Route {
             credited: majorNumber(month.creditedMinor, currency),
             isCut: isMonthCut,
           },
+          held: majorNumber(heldMinor, currency),
         })),
       })
     },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
 import { deviceOf } from '../../test/devices.ts'
+import { holdClient, holdOf } from '../../test/holds.ts'
 import { newPage } from '../../test/page.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
 import { beginDayThatStays, letPass } from '../../test/time.ts'
@@ -121,6 +122,20 @@ describe('a receipt', () => {
 })
 
 describe('a statement', () => {
+  test('is about entries, and says below its sums what is on hold now', async () => {
+    const user = await newUser(opened.service, shop)
+    const client = newClient(opened.app.fetch, shop)
+    await client.credit(user.serviceUserId, 50)
+    const statement = async () => plainText((await read({ kind: 'statement', month: thisMonth() }, user)).text)
+    expect(await statement()).not.toContain('On hold')
+    const { id } = holdOf(await holdClient(client, shop).place(user.serviceUserId, 18))
+    const text = await statement()
+    expect(text).toContain('On hold when this was made: $18.00.')
+    expect(text).toMatch(/Closing balance\s+\$50\.00/)
+    await holdClient(client, shop).void(id)
+    expect(await statement()).not.toContain('On hold')
+  })
+
   test('opens, adds up and closes exactly', async () => {
     const { status, text } = await read({ kind: 'statement', month: thisMonth() })
     expect(status).toBe(200)

@@ -45,6 +45,9 @@ export function StatementPage({ shown, about, sums, currency, fileUrl }: Stateme
           [words.timeZone, timeZone],
         ]}
       />
+      {statement.heldMinor > 0n && (
+        <p class="note">{fill(words.heldNow, { amount: money(statement.heldMinor) }, code)}</p>
+      )}
       {count === 0 && <p>{words.noEntries}</p>}
       {count > maxRows && (
         <p class="note">{fill(words.tooLong, { shown: number.format(maxRows), count: number.format(count) }, code)}</p>

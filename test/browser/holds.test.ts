@@ -7,7 +7,17 @@ import { holdClient, holdOf, letHoldsAge, sweepHolds } from '../holds.ts'
 import { linkUser, newApp } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { messagesReceived, startRig, type Rig } from './rig.ts'
-import { balanceIn, focusIs, openShop, tabTo, untilReady, waitForBalance, type Tenant } from './shop.ts'
+import {
+  balanceIn,
+  clickPart,
+  focusIs,
+  openShop,
+  tabTo,
+  untilFitted,
+  untilReady,
+  waitForBalance,
+  type Tenant,
+} from './shop.ts'
 
 setDefaultTimeout(240_000)
 
@@ -137,5 +147,43 @@ test('an amount that the shop asks for counts what is available, also after a ho
   await until(frame, () => document.querySelector('.notice.info strong')?.textContent === '$50.00')
   await tenant.client.credit(tenant.user.serviceUserId, 45)
   await until(frame, () => document.querySelector('.notice.info strong')?.textContent === '$5.00')
+  await rig.closePage(page)
+})
+
+test('before an app is disconnected, the user reads what it has on hold, where the user has signed in and where not', async () => {
+  const { tenant, holds } = await fundedTenant()
+  await holds.place(tenant.user.serviceUserId, 18)
+  await holdElsewhere(tenant, 7, 'Test strips')
+  const own = 'Fernweh Books has $18.00 on hold and can still take it until the hold ends.'
+  const person = await openShop(rig, tenant)
+  await clickPart(person.frame, 'apps')
+  await untilReady(person.frame, '[aria-label="Disconnect Fernweh Books"]')
+  await untilFitted(person.frame)
+  await person.frame.click('[aria-label="Disconnect Fernweh Books"]')
+  await untilReady(person.frame, '.ask')
+  expect(await textsOf(person.frame, '.ask p')).toContain(own)
+  await rig.closePage(person.page)
+
+  const alone = await openShop(rig, tenant, { isDevice: false })
+  await alone.frame.click('#open-account')
+  await untilReady(alone.frame, '.account-exits .icon-swap')
+  await untilFitted(alone.frame)
+  await alone.frame.click('.account-exits button:has(.icon-swap)')
+  await until(alone.frame, (own) => document.querySelector('.ask')?.textContent.includes(own), own)
+  await rig.closePage(alone.page)
+})
+
+test('an account with money on hold says so, and leads to the list', async () => {
+  const { tenant, holds } = await fundedTenant()
+  await holds.place(tenant.user.serviceUserId, 18)
+  const { page, frame } = await openShop(rig, tenant)
+  await clickPart(frame, 'delete')
+  await untilReady(frame, '.account-part .notice button')
+  expect(await textsOf(frame, '.account-part .notice button')).toEqual(['$18.00 on hold'])
+  await untilFitted(frame)
+  await frame.click('.account-part .notice button')
+  await untilReady(frame, '.holds .entry.held')
+  await frame.click('.account-head .round')
+  await untilReady(frame, '.account-part .notice')
   await rig.closePage(page)
 })

@@ -1,6 +1,6 @@
 /** A wallet's statement for a month: opening balance, entries, closing balance. */
 import { findFirstSequenceAt, getBalanceAfter, listTransfersUpwards, sumTransfers } from '../../store/transfers.ts'
-import type { Transfer } from '../../store/wallets.ts'
+import { findWallet, type Transfer } from '../../store/wallets.ts'
 import type { WithDb } from '../service.ts'
 
 /** A month in UTC, `2025-03`. */
@@ -25,6 +25,8 @@ export type Statement = {
   /** Of the first and last entry; in a month without entries the last is one less than the first. */
   readonly firstSequence: number
   readonly lastSequence: number
+  /** What is on hold now, which no entry contains. */
+  readonly heldMinor: bigint
 }
 
 /** Entries never change, so the range stays valid while the entries are read. */
@@ -34,7 +36,8 @@ export async function findStatement(service: WithDb, walletId: string, month: Mo
   const lastSequence = (await findFirstSequenceAt(db, walletId, month.until)) - 1
   const openingMinor = await getBalanceAfter(db, walletId, firstSequence - 1)
   const closingMinor = await getBalanceAfter(db, walletId, lastSequence)
-  return { walletId, month, openingMinor, closingMinor, firstSequence, lastSequence }
+  const heldMinor = (await findWallet(db, walletId))?.heldMinor ?? 0n
+  return { walletId, month, openingMinor, closingMinor, firstSequence, lastSequence, heldMinor }
 }
 
 const chunkSize = 1_000

@@ -2,13 +2,15 @@
  * Exports all data about a user as one JSON document. It is streamed, so only a page of a long wallet is in memory, and contains
  * the entries up to the newest one at its start.
  */
+import { remainingOf, viewHold } from '../../ledger/hold.ts'
 import { majorNumber } from '../../ledger/money.ts'
 import { listAuditOf } from '../../store/audit.ts'
 import { findMailReader } from '../../store/mails.ts'
-import { transactionIdOf } from '../../store/outcomes.ts'
+import { holdIdOf, transactionIdOf } from '../../store/outcomes.ts'
 import { transact } from '../../store/connection/database.ts'
 import { listUserAddresses } from '../../store/people/addresses.ts'
 import { listDevices } from '../../store/people/devices.ts'
+import { listHoldsWithSteps } from '../../store/people/user-holds.ts'
 import { listAllLinks } from '../../store/people/user-search.ts'
 import { findLiveUser, type LiveUser } from '../../store/people/users.ts'
 import { listSessionsOfUser } from '../../store/people/widget-sessions.ts'
@@ -26,6 +28,8 @@ import { accountActions } from './read-history.ts'
 import type { Acting } from './trust-device.ts'
 
 const pageSize = 500
+/** Each comes with its steps. */
+const holdPageSize = 100
 
 /** Undefined when the user has just been deleted. The audit record and the mail come before the first byte. */
 export async function exportData(
@@ -86,6 +90,8 @@ async function* writeData(service: Service, user: LiveUser): AsyncGenerator<stri
     account: { userId, email, firstName, lastName, language, createdAt },
     wallet: {
       balance: majorNumber(wallet.balanceMinor, currency),
+      available: majorNumber(wallet.balanceMinor - wallet.heldMinor, currency),
+      held: majorNumber(wallet.heldMinor, currency),
       currency: currency.code,
       isActive: wallet.frozenFor === null,
     },
@@ -128,6 +134,31 @@ async function* writeData(service: Service, user: LiveUser): AsyncGenerator<stri
     // An operator's address and reason are not the user's data.
     ...(actor === `user:${userId}` && { address, detail }),
   }))
+  yield* writeList('holds', pagesOfHolds(service, userId), ({ hold: stored, at, steps }) => {
+    const hold = viewHold(stored, at)
+    return {
+      id: holdIdOf(hold.id),
+      with: names.get(hold.clientId) ?? hold.clientId,
+      status: hold.status,
+      amount: majorNumber(hold.amountMinor, currency),
+      captured: majorNumber(hold.capturedMinor + hold.extraMinor, currency),
+      remaining: majorNumber(remainingOf(hold), currency),
+      referenceType: hold.referenceType,
+      referenceId: hold.referenceId,
+      description: hold.description,
+      createdAt: hold.createdAt,
+      expiresAt: hold.expiresAt,
+      closedAt: hold.closedAt,
+      steps: steps.map(({ kind, amountMinor, sequence, actor, at: doneAt }) => ({
+        kind,
+        amount: majorNumber(amountMinor, currency),
+        sequence,
+        // An operator's name and reason are not the user's data.
+        by: actor.startsWith('app:') ? nameOfAccount(actor, names) : 'service',
+        at: doneAt,
+      })),
+    }
+  })
   yield* writeList('transactions', pagesOfEntries(service, userId, wallet.sequence), (entry) => ({
     id: transactionIdOf(entry.referenceKey),
     sequence: entry.sequence,
@@ -175,6 +206,16 @@ async function* pagesOfHistory({ db }: Service, userId: string) {
     yield page
     before = page.at(-1)?.id
     if (page.length < pageSize) return
+  }
+}
+
+async function* pagesOfHolds({ db }: Service, userId: string) {
+  let after: string | undefined
+  for (;;) {
+    const page = await listHoldsWithSteps(db.pool, userId, { after, limit: holdPageSize })
+    yield page
+    after = page.at(-1)?.hold.id
+    if (page.length < holdPageSize) return
   }
 }
 

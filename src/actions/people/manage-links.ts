@@ -12,6 +12,7 @@ import {
 import { sumByCounterAccount, type Sums } from '../../store/books/month-sums.ts'
 import { findFirstSequenceAt } from '../../store/transfers.ts'
 import { insertNewLink } from '../../store/people/new-links.ts'
+import { sumOpenHolds } from '../../store/people/user-holds.ts'
 import { updateDevicesRevoked } from '../../store/people/devices.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { appColor } from '../apps/app-color.ts'
@@ -33,6 +34,8 @@ export type ConnectedApp = {
   readonly month: Sums
   /** The month has more than `maxSummed` entries: the sums cover only the newest. */
   readonly isMonthCut: boolean
+  /** What the app's open holds reserve. */
+  readonly heldMinor: bigint
 }
 
 export async function listConnectedApps(service: Service, session: Session): Promise<ConnectedApp[]> {
@@ -40,6 +43,7 @@ export async function listConnectedApps(service: Service, session: Session): Pro
   const links = await listLinksOfUser(pool, session.userId)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app]))
   const { sums, isCut } = await sumMonth(service, session)
+  const held = session.heldMinor === 0n ? undefined : await sumOpenHolds(pool, session.userId)
   return links.map(({ clientId, createdAt }) => {
     const app = apps.get(clientId)
     return {
@@ -51,6 +55,7 @@ export async function listConnectedApps(service: Service, session: Session): Pro
       scopes: app?.isActive ? app.scopes : [],
       month: sums.get(counterAccountOfApp(clientId)) ?? { debitedMinor: 0n, creditedMinor: 0n },
       isMonthCut: isCut,
+      heldMinor: held?.get(clientId) ?? 0n,
     }
   })
 }

@@ -119,3 +119,18 @@ test('the list is of the session’s own user', async () => {
   expect((await two.read()).body).toMatchObject({ held: 0, holds: [] })
   expect((await page.call('GET', '/api/widget/holds?session=ws_none')).status).toBe(401)
 })
+
+test('the list of connected apps has what each of them holds', async () => {
+  const { serviceUserId, otherId, session, cookie } = await newPerson()
+  const links = async () => {
+    const { body } = await page.call('GET', `/api/widget/links?session=${session}`, undefined, cookie)
+    const apps = body['links'] as { appName: string; held: number }[]
+    return Object.fromEntries(apps.map(({ appName, held }) => [appName, held]))
+  }
+  expect(await links()).toEqual({ Bookshop: 0, Pharmacy: 0 })
+  for (const amount of [1.5, 2]) await holdClient(client, app).place(serviceUserId, amount)
+  await holdClient(others, other).place(otherId, 7, { expiresIn: 60 })
+  expect(await links()).toEqual({ Bookshop: 3.5, Pharmacy: 7 })
+  await letHoldsAge(opened, 61)
+  expect(await links()).toEqual({ Bookshop: 3.5, Pharmacy: 0 })
+})

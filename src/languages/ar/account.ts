@@ -9,6 +9,7 @@ export const words: Words['account'] = {
   disconnectApp: 'إلغاء ربط {app}',
   disconnectAsk: 'هل تريد إلغاء ربط {app}؟',
   disconnectText: 'لن يتمكن {app} بعد ذلك من الاطلاع على محفظتك أو استخدامها. تبقى أموالك لك.',
+  disconnectHeld: 'حجز {app} مبلغ {amount}، ويمكنه خصمه حتى ينتهي الحجز.',
   disconnected: 'أُلغي ربط {app}.',
   cancel: 'إلغاء',
 

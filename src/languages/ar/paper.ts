@@ -11,6 +11,7 @@ export const words: Words['paper'] = {
   refunded: 'المبلغ المسترد إلى البطاقة',
   opening: 'الرصيد الافتتاحي',
   closing: 'الرصيد الختامي',
+  heldNow: 'المحجوز عند إنشاء هذا المستند: {amount}. وهو غير مدرج في هذه الحركات.',
   moneyIn: 'الوارد',
   moneyOut: 'الصادر',
   timeZone: 'المنطقة الزمنية',

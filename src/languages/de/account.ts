@@ -10,6 +10,7 @@ export const words: Words['account'] = {
   disconnectApp: '{app} trennen',
   disconnectAsk: '{app} trennen?',
   disconnectText: '{app} kann Ihre Wallet dann nicht mehr sehen oder nutzen. Ihr Geld bleibt Ihnen.',
+  disconnectHeld: '{app} hat {amount} reserviert und kann sie noch abbuchen, bis die Reservierung endet.',
   disconnected: '{app} ist getrennt.',
   cancel: 'Abbrechen',
 

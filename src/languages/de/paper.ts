@@ -11,6 +11,7 @@ export const words: Words['paper'] = {
   refunded: 'Auf die Karte erstattet',
   opening: 'Anfänglicher Kontostand',
   closing: 'Abschließender Kontostand',
+  heldNow: 'Bei der Erstellung reserviert: {amount}. Das ist in diesen Einträgen nicht enthalten.',
   moneyIn: 'Eingänge',
   moneyOut: 'Ausgänge',
   timeZone: 'Zeitzone',

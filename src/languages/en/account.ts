@@ -8,6 +8,7 @@ export const words = {
   disconnectApp: 'Disconnect {app}',
   disconnectAsk: 'Disconnect {app}?',
   disconnectText: '{app} will no longer see or use your wallet. Your money stays yours.',
+  disconnectHeld: '{app} has {amount} on hold and can still take it until the hold ends.',
   disconnected: '{app} is disconnected.',
   cancel: 'Cancel',
 

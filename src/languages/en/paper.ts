@@ -10,6 +10,7 @@ export const words = {
   refunded: 'Refunded to the card',
   opening: 'Opening balance',
   closing: 'Closing balance',
+  heldNow: 'On hold when this was made: {amount}. It is not part of these entries.',
   moneyIn: 'Money in',
   moneyOut: 'Money out',
   timeZone: 'Time zone',

@@ -19,4 +19,5 @@ export const words = {
   disconnectApp: account.disconnectApp,
   disconnectAsk: account.disconnectAsk,
   disconnectText: account.disconnectText,
+  disconnectHeld: account.disconnectHeld,
 }

@@ -10,6 +10,7 @@ export const words: Words['account'] = {
   disconnectApp: 'Desconectar {app}',
   disconnectAsk: '¿Desconectar {app}?',
   disconnectText: '{app} ya no podrá ver ni usar tu monedero. Tu dinero sigue siendo tuyo.',
+  disconnectHeld: '{app} tiene {amount} reservados y aún puede cobrarlos hasta que termine la reserva.',
   disconnected: '{app} se ha desconectado.',
   cancel: 'Cancelar',
 

@@ -11,6 +11,7 @@ export const words: Words['paper'] = {
   refunded: 'Reembolsado a la tarjeta',
   opening: 'Saldo inicial',
   closing: 'Saldo final',
+  heldNow: 'Reservado al crear este documento: {amount}. No forma parte de estos movimientos.',
   moneyIn: 'Entradas',
   moneyOut: 'Salidas',
   timeZone: 'Zona horaria',

@@ -10,6 +10,7 @@ export const words: Words['account'] = {
   disconnectApp: 'Dissocier {app}',
   disconnectAsk: 'Dissocier {app} ?',
   disconnectText: '{app} ne pourra plus voir ni utiliser votre portefeuille. Votre argent reste à vous.',
+  disconnectHeld: '{app} a réservé {amount} et peut encore les prélever jusqu’à la fin de la réservation.',
   disconnected: '{app} est dissociée.',
   cancel: 'Annuler',
 

@@ -11,6 +11,7 @@ export const words: Words['paper'] = {
   refunded: 'Remboursé sur la carte',
   opening: 'Solde initial',
   closing: 'Solde final',
+  heldNow: 'Réservé au moment de l’établissement : {amount}. Ce montant ne figure pas dans ces opérations.',
   moneyIn: 'Entrées',
   moneyOut: 'Sorties',
   timeZone: 'Fuseau horaire',

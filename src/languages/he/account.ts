@@ -9,6 +9,7 @@ export const words: Words['account'] = {
   disconnectApp: 'ניתוק {app}',
   disconnectAsk: 'לנתק את {app}?',
   disconnectText: '{app} לא תוכל עוד לראות את הארנק שלך או להשתמש בו. הכסף שלך נשאר שלך.',
+  disconnectHeld: '{app} שריינה {amount}, ועדיין תוכל לגבות אותם עד שהשריון יסתיים.',
   disconnected: '{app} נותקה.',
   cancel: 'ביטול',
 

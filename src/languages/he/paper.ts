@@ -11,6 +11,7 @@ export const words: Words['paper'] = {
   refunded: 'הוחזר לכרטיס',
   opening: 'יתרת פתיחה',
   closing: 'יתרת סגירה',
+  heldNow: 'משוריין בעת הפקת המסמך: {amount}. הסכום אינו כלול ברישומים האלה.',
   moneyIn: 'כסף נכנס',
   moneyOut: 'כסף יוצא',
   timeZone: 'אזור זמן',

@@ -9,6 +9,7 @@ export const words: Words['account'] = {
   disconnectApp: '{app} の接続を解除',
   disconnectAsk: '{app} の接続を解除しますか？',
   disconnectText: '{app} はウォレットを確認も利用もできなくなります。お金はそのまま残ります。',
+  disconnectHeld: '{app} は {amount} を確保しており、確保の期限までは支払いを受け取れます。',
   disconnected: '{app} の接続を解除しました。',
   cancel: 'キャンセル',
 

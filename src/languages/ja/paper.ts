@@ -11,6 +11,7 @@ export const words: Words['paper'] = {
   refunded: 'カードへの返金額',
   opening: '期首残高',
   closing: '期末残高',
+  heldNow: '作成時に確保中の金額：{amount}。この履歴には含まれていません。',
   moneyIn: '入金',
   moneyOut: '出金',
   timeZone: 'タイムゾーン',

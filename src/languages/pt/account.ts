@@ -10,6 +10,7 @@ export const words: Words['account'] = {
   disconnectApp: 'Desconectar {app}',
   disconnectAsk: 'Desconectar {app}?',
   disconnectText: '{app} não poderá mais ver nem usar sua carteira. Seu dinheiro continua sendo seu.',
+  disconnectHeld: '{app} tem {amount} reservados e ainda pode cobrá-los até a reserva terminar.',
   disconnected: '{app} foi desconectado.',
   cancel: 'Cancelar',
 

@@ -11,6 +11,7 @@ export const words: Words['paper'] = {
   refunded: 'Reembolsado no cartão',
   opening: 'Saldo inicial',
   closing: 'Saldo final',
+  heldNow: 'Reservado quando este documento foi criado: {amount}. Não faz parte destes lançamentos.',
   moneyIn: 'Entradas',
   moneyOut: 'Saídas',
   timeZone: 'Fuso horário',

@@ -14,3 +14,44 @@ export async function listOpenHolds(db: Queryable, walletId: string, limit: numb
   })
   return rows.map(toSeenHold)
 }
+
+/** By clientId, what the app's open holds reserve. */
+export async function sumOpenHolds(db: Queryable, walletId: string): Promise<Map<string, bigint>> {
+  const { rows } = await db.query<[string, bigint]>({
+    name: 'sum-open-holds',
+    text: `select h.client_id, sum(h.amount - h.captured - h.released)::bigint from holds h where ${isOpenSql} group by h.client_id`,
+    values: [walletId],
+    rowMode: 'array',
+  })
+  return new Map(rows)
+}
+
+export type HoldStep = {
+  readonly holdId: string
+  readonly kind: 'capture' | 'void' | 'expiry' | 'extend'
+  readonly amountMinor: bigint
+  /** Of a capture's entry. */
+  readonly sequence: number | null
+  readonly actor: string
+  readonly at: Date
+}
+
+/** All holds in the order of their ids, after the given one, and what happened to each. */
+export async function listHoldsWithSteps(
+  db: Queryable,
+  walletId: string,
+  { after, limit }: { readonly after: string | undefined; readonly limit: number },
+): Promise<readonly (SeenHold & { readonly steps: readonly HoldStep[] })[]> {
+  const { rows } = await db.query<HoldRow>(
+    `select ${holdColumns}, ${holdClockSql} as at from holds h where h.wallet_id = $1 and ($2::uuid is null or h.id > $2::uuid)
+     order by h.id limit $3`,
+    [walletId, after ?? null, limit],
+  )
+  const steps = await db.query<HoldStep>(
+    `select s.hold_id as "holdId", s.kind, s.amount as "amountMinor", s.sequence::float8 as sequence, s.actor, s.at
+     from hold_steps s where s.wallet_id = $1 and s.hold_id = any($2::uuid[]) order by s.hold_id, s.number`,
+    [walletId, rows.map(({ id }) => id)],
+  )
+  const byHold = Map.groupBy(steps.rows, ({ holdId }) => holdId)
+  return rows.map((row) => ({ ...toSeenHold(row), steps: byHold.get(row.id) ?? [] }))
+}

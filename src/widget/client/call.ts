@@ -85,6 +85,8 @@ export type LinkedApp = {
   readonly scopes: readonly string[]
   /** What the app debited and credited this month; `isCut` means that the sums may be higher. */
   readonly month: { readonly debited: number; readonly credited: number; readonly isCut: boolean }
+  /** What its open holds reserve. */
+  readonly held: number
 }
 
 /** `code` is NO_NETWORK, which only this script uses, for a call without an answer. */

@@ -1,8 +1,9 @@
 /** The prompt for the password: it proves on this device that the user is the one whose wallet the app opened. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Ask, AccountForm, useAsking, type Values } from './account/part-form.tsx'
-import { call, holdDevice, send, type Failure, type Proof } from './call.ts'
+import { call, holdDevice, send, type Failure, type Proof, type WidgetHold } from './call.ts'
 import { PasswordField } from './fields.tsx'
+import { formatMoney } from './format.ts'
 import { Icon } from './icons.tsx'
 import { usePage } from './page-context.tsx'
 import { ViewHead } from './parts.tsx'
@@ -106,8 +107,16 @@ function keepsCookies(): boolean {
 
 /** Leaving this app takes power away from it, so it needs no proof. */
 function Exits({ token, onLeave }: Pick<ProveProps, 'token' | 'onLeave'>) {
-  const { clientId, say } = usePage<'prove'>()
+  const { clientId, lang, topup, say } = usePage<'prove'>()
   const [isAsking, setAsking, askButton] = useAsking()
+  const [held, setHeld] = useState(0)
+
+  async function ask(): Promise<void> {
+    setAsking(true)
+    const { body } = { body: undefined, ...(await send<{ holds: readonly WidgetHold[] }>('holds', token())) }
+    const own = (body?.holds ?? []).filter(({ app }) => app?.clientId === clientId)
+    setHeld(own.reduce((sum, { remaining }) => sum + remaining, 0))
+  }
 
   async function disconnect(): Promise<Failure | undefined> {
     const { failure } = await call('links/disconnect', token(), { clientId })
@@ -120,6 +129,7 @@ function Exits({ token, onLeave }: Pick<ProveProps, 'token' | 'onLeave'>) {
       <Ask
         title={say('disconnectAsk')}
         text={say('disconnectText')}
+        more={held > 0 && say('disconnectHeld', { amount: formatMoney(held, topup.currency, lang) })}
         button={say('disconnect')}
         onYes={disconnect}
         onNo={() => setAsking(false)}
@@ -132,7 +142,7 @@ function Exits({ token, onLeave }: Pick<ProveProps, 'token' | 'onLeave'>) {
         {say('signOut')}
       </button>
       <p class="muted">{say('logOutText')}</p>
-      <button type="button" class="button quiet" ref={askButton} onClick={() => setAsking(true)}>
+      <button type="button" class="button quiet" ref={askButton} onClick={() => void ask()}>
         <Icon name="swap" />
         {say('disconnectApp')}
       </button>

@@ -139,6 +139,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   const { place } = places
   const proofs = useProof(wallet, state.clockSkewMs, session, places.home)
   const isMounted = useIsMounted()
+  const held = say('onHold', { amount: formatMoney(wallet.held, wallet.currency, lang) })
   usePreload()
 
   // Nothing but the last ten entries that are not private can be opened without the person.
@@ -185,15 +186,14 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
                 onLeave={() => void leave()}
                 onChanged={() => session.refresh()}
                 onLanguage={onLanguage}
+                held={held}
+                onHolds={() => places.go({ view: 'holds' })}
               />
             )}
           </LoadView>
         ) : view.view === 'holds' ? (
-          <LoadView
-            name="pending"
-            title={say('onHold', { amount: formatMoney(wallet.held, wallet.currency, lang) })}
-            onBack={places.back}
-          >
+          // The account leads here too: without a key its view would stay.
+          <LoadView key="holds" name="pending" title={held} onBack={places.back}>
             {(View) => <View wallet={wallet} token={visit.token} skewMs={state.clockSkewMs} onBack={places.back} />}
           </LoadView>
         ) : (

@@ -42,6 +42,9 @@ type AccountProps = {
   /** The names or the language may have changed. */
   onChanged: () => void
   onLanguage: (lang: string) => Promise<void>
+  /** “$18.00 on hold”, which opens the list of it. */
+  held: string
+  onHolds: () => void
 }
 
 /** The props of every part; `onDone` returns to the account view, which shows the message. */

@@ -16,7 +16,13 @@ type ListedApp = {
 }
 
 /** Texts that contain the app's name. */
-type Texts = { readonly title: string; readonly text: string; readonly label: string; readonly done: string }
+type Texts = {
+  readonly title: string
+  readonly text: string
+  readonly more?: string | false
+  readonly label: string
+  readonly done: string
+}
 
 type AppListProps<Answer, App extends ListedApp> = Pick<PartProps, 'token' | 'skewMs' | 'onLeave'> & {
   label: string
@@ -83,12 +89,19 @@ function Entry<Answer, App extends ListedApp>({ app, list, onLeaveApp }: EntryPr
   const { lang, say } = usePage<'account'>()
   const [isAsking, setAsking, askButton] = useAsking()
   const ago = useAgo(list.skewMs)
-  const { title, text, label } = list.textsOf(app)
+  const { title, text, more, label } = list.textsOf(app)
   const since = list.sinceOf(app)
   if (isAsking)
     return (
       <li>
-        <Ask title={title} text={text} button={list.button} onYes={onLeaveApp} onNo={() => setAsking(false)} />
+        <Ask
+          title={title}
+          text={text}
+          more={more}
+          button={list.button}
+          onYes={onLeaveApp}
+          onNo={() => setAsking(false)}
+        />
       </li>
     )
   return (

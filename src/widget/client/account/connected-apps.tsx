@@ -6,7 +6,7 @@ import type { PartProps } from './account.tsx'
 import { AppList } from './app-list.tsx'
 
 export function Apps({ token, skewMs, currency, onLeave }: PartProps & { currency: string }) {
-  const { say } = usePage<'account'>()
+  const { lang, say } = usePage<'account'>()
   return (
     <>
       <p class="muted">{say('appsText')}</p>
@@ -18,9 +18,10 @@ export function Apps({ token, skewMs, currency, onLeave }: PartProps & { currenc
         paths={{ read: 'links', leave: 'links/disconnect' }}
         appsOf={({ links }: { links: LinkedApp[] }) => links}
         button={say('disconnect')}
-        textsOf={({ appName: app }) => ({
+        textsOf={({ appName: app, held }) => ({
           title: say('disconnectAsk', { app }),
           text: say('disconnectText', { app }),
+          more: held > 0 && say('disconnectHeld', { app, amount: formatMoney(held, currency, lang) }),
           label: say('disconnectApp', { app }),
           done: say('disconnected', { app }),
         })}

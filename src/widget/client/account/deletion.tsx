@@ -32,9 +32,9 @@ export function Data() {
   )
 }
 
-type DeleteProps = PartProps & { info: AccountInfo }
+type DeleteProps = PartProps & { info: AccountInfo; held: string; onHolds: () => void }
 
-export function Delete({ info, token, onLeave }: DeleteProps) {
+export function Delete({ info, held, onHolds, token, onLeave }: DeleteProps) {
   const { say } = usePage<'account'>()
 
   async function deleteAccount(values: Values): Promise<Failure | undefined> {
@@ -48,7 +48,14 @@ export function Delete({ info, token, onLeave }: DeleteProps) {
   if (info.keptReason && info.keptReason !== 'topup')
     return (
       <Notice tone="warn" icon="lock" title={say('keptTitle')}>
-        {reasonText(info.keptReason)} {info.keptReason !== 'dispute' && <Support />}
+        {reasonText(info.keptReason)}{' '}
+        {info.keptReason === 'hold' ? (
+          <button type="button" class="link-button" onClick={onHolds}>
+            {held}
+          </button>
+        ) : (
+          info.keptReason !== 'dispute' && <Support />
+        )}
       </Notice>
     )
   return (

@@ -81,6 +81,7 @@ export function AccountForm(props: AccountFormProps) {
 type AskProps = {
   title: string
   text: string
+  more?: string | false | undefined
   button: string
   /** Resolves to undefined on success. */
   onYes: () => Promise<Failure | undefined>
@@ -88,7 +89,7 @@ type AskProps = {
 }
 
 /** A confirmation that replaces the button that opened it. It takes the focus; `useAsking` returns it when it closes. */
-export function Ask({ title, text, button, onYes, onNo }: AskProps) {
+export function Ask({ title, text, more, button, onYes, onNo }: AskProps) {
   const { say } = usePage<'account'>()
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
@@ -114,6 +115,7 @@ export function Ask({ title, text, button, onYes, onNo }: AskProps) {
         {title}
       </h3>
       <p class="muted">{text}</p>
+      {more && <p>{more}</p>}
       <div role="alert">{problem && <p class="problem">{problem}</p>}</div>
       <div class="row">
         <button type="button" class="button danger small" aria-disabled={isBusy} onClick={() => void go()}>

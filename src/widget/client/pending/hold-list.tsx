@@ -87,7 +87,9 @@ function Figure({ name, value }: { name: string; value: string }) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd class="money">{value}</dd>
+      <dd class="money" style={{ '--digits': value.length }}>
+        {value}
+      </dd>
     </div>
   )
 }
