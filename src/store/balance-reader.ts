@@ -12,6 +12,7 @@ export type BalanceReader = {
 type Lookup = {
   readonly clientId: string
   readonly serviceUserId: string
+  readonly since: number
   readonly resolve: (wallet: LinkedWallet | undefined) => void
   readonly reject: (error: unknown) => void
 }
@@ -48,18 +49,21 @@ export function openBalanceReader(db: Database): BalanceReader {
         resolve(wallet?.clientId === clientId ? wallet : undefined)
       }
     } catch (error) {
-      // The look-ups still queued came at the same time, and the database would fail them too.
       for (const lookup of batch) lookup.reject(error)
       if (!(error instanceof DatabaseUnavailable)) return
-      for (const lookup of itemsOf(queue)) lookup.reject(error)
-      removeItems(queue, () => true)
+      // What hung while the network was silent says nothing about now: look-ups that came lately are tried. For those that have
+      // waited for long, the answer of another read would come too late.
+      const before = performance.now() - answerWithinMs
+      const isLate = ({ since }: Lookup) => since < before
+      for (const lookup of itemsOf(queue)) if (isLate(lookup)) lookup.reject(error)
+      removeItems(queue, isLate)
     }
   }
 
   return {
     find: (clientId, serviceUserId) =>
       new Promise((resolve, reject) => {
-        enqueue(queue, clientId, { clientId, serviceUserId, resolve, reject })
+        enqueue(queue, clientId, { clientId, serviceUserId, since: performance.now(), resolve, reject })
         if (running < maxConcurrent) void run()
       }),
   }
