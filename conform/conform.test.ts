@@ -65,7 +65,12 @@ const failedOf = ({ verdicts }: Conformance) =>
 describe('it works', () => {
   test('our service conforms over HTTP, and the wallet is left as it was', async () => {
     await client.credit(user.serviceUserId, 12.34)
-    const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => opened.app.fetch(request) })
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      idleTimeout: 60,
+      fetch: (request) => opened.app.fetch(request),
+    })
     const flags = ['--url', server.url.href, '--client-id', app.clientId, '--service-user-id', user.serviceUserId]
     const args = ['conform', ...flags, '--parent-origin', parentOrigin, '--other-client-id', other.clientId]
     const environment = { BILLFOLD_OTHER_CLIENT_SECRET: other.clientSecret }

@@ -145,7 +145,7 @@ async function runInterrupted(
 ) {
   const { promise: started, resolve: start } = Promise.withResolvers<() => void>()
   const send = atPostings(async (count, request) => await act(count, await started, request))
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => send(request) })
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: (request) => send(request) })
   const flags = ['--url', server.url.href, '--client-id', app.clientId, '--service-user-id', user.serviceUserId]
   const child = Bun.spawn([process.execPath, 'src/cli.ts', 'conform', ...flags], {
     cwd: new URL('..', import.meta.url).pathname,

@@ -23,6 +23,7 @@ beforeAll(async () => {
   proxy = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
+    idleTimeout: 60,
     fetch: async (request) => replace(++requests, await opened.app.fetch(request)),
   })
 })

@@ -35,7 +35,7 @@ beforeAll(async () => {
   const [port, shopPort] = await Promise.all([freePort(), freePort()])
   shopOrigin = `http://localhost:${shopPort}`
   opened = await openTestService({ PUBLIC_URL: `http://127.0.0.1:${port}` })
-  service = Bun.serve({ port, hostname: '127.0.0.1', fetch: (request) => opened.app.fetch(request) })
+  service = Bun.serve({ port, hostname: '127.0.0.1', idleTimeout: 60, fetch: (request) => opened.app.fetch(request) })
   app = await newApp(opened.service, { allowedOrigins: [shopOrigin], allowedIframeParents: [shopOrigin] })
   ;({ serviceUserId } = await newUser(opened.service, app))
   billfold = new Billfold({ baseUrl: service.url.origin, ...app })

@@ -26,7 +26,7 @@ beforeAll(async () => {
   opened = await openTestService()
   app = await newApp(opened.service)
   client = newClient(opened.app.fetch, app)
-  server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer })
+  server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: answer })
   for (const [path, bytes] of await buildPackage())
     await Bun.write(join(folder, 'node_modules/@billfold/sdk', path), bytes)
   await Bun.write(join(folder, 'hold-order.mjs'), snippets.get('hold-order.mjs')!)

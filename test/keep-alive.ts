@@ -30,13 +30,16 @@ export function startClients(
     let connection: Connection | undefined
     while (!stopping.signal.aborted && goesOn(client)) {
       try {
-        if (!connection?.isOpen()) connection = await openConnection(url)
+        if (!connection?.isOpen()) {
+          connection = undefined
+          connection = await openConnection(url)
+        }
         const { status, isLast } = await connection.exchange(postText(ask(index)))
         if (status === 200) client.answered++
         else client.failures.push(`status ${status}`)
         if (!isLast) continue
       } catch (error) {
-        client.failures.push(error instanceof Error ? error.message : String(error))
+        if (!connection?.isLate()) client.failures.push(error instanceof Error ? error.message : String(error))
         // When a process is killed, the system closes its connections first and its port last: a client that reconnects at once may
         // still be given to it, and is cut off again.
         await sleep(50)
@@ -77,13 +80,21 @@ export function getText(path: string): string {
 export type Exchanged = { readonly status: number; readonly isLast: boolean; readonly body: string }
 export type Connection = {
   readonly isOpen: () => boolean
+  /** Its only request so far came later than a draining process waits for the first one of a new connection: this machine is slow. */
+  readonly isLate: () => boolean
   readonly exchange: (request: string) => Promise<Exchanged>
   readonly socket: Socket
   readonly close: () => void
 }
 
+/** Less than the half second that a draining process waits. */
+const firstRequestMs = 400
+
 export async function openConnection(url: string): Promise<Connection> {
   const { hostname, port } = new URL(url)
+  const openedAt = performance.now()
+  let requests = 0
+  let isLate = false
   const socket = connect(Number(port), hostname)
   const opened = Promise.withResolvers<void>()
   let answer = Promise.withResolvers<Exchanged>()
@@ -113,8 +124,10 @@ export async function openConnection(url: string): Promise<Connection> {
   await opened.promise
   return {
     isOpen: () => isOpen,
+    isLate: () => isLate,
     socket,
     exchange: (request) => {
+      isLate = requests++ === 0 && performance.now() > openedAt + firstRequestMs
       answer = Promise.withResolvers<Exchanged>()
       answer.promise.catch(() => {})
       socket.write(request)

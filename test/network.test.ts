@@ -129,6 +129,12 @@ async function refusedAfter(fault: () => Promise<unknown>, ask: () => Promise<st
   }
 }
 
+async function standSilently(): Promise<void> {
+  await openEverything()
+  wire.goSilent()
+  await Bun.sleep(3_000)
+}
+
 describe('a network that drops connections without closing them', () => {
   test('for three seconds costs no caller more than eight, and is over within five', async () => {
     const stopJobs = startJobs(opened.service)
@@ -151,12 +157,7 @@ describe('a network that drops connections without closing them', () => {
   }, 180_000)
 
   test('for three seconds in which nothing is asked refuses no caller after it is healed', async () => {
-    const silence = async () => {
-      await openEverything()
-      wire.goSilent()
-      await Bun.sleep(3_000)
-    }
-    expect(await refusedAfter(silence, refusedAfterHeal)).toEqual([])
+    expect(await refusedAfter(standSilently, refusedAfterHeal)).toEqual([])
     await expectBalancedBooks(opened.service)
   }, 180_000)
 
@@ -309,14 +310,16 @@ describe('an open transaction', () => {
   })
 })
 
+async function reset(): Promise<void> {
+  wire.cut()
+  const during = await Promise.all(askEverything())
+  expect(during.map(({ status }) => status)).toEqual(during.map(() => 503))
+}
+
+const notFine = async () => (await Promise.all(askEverything())).filter(isNotFine).map(({ what }) => what)
+
 describe('connections that are reset', () => {
   test('and refused are 503 for all, and all is well as soon as they are accepted again', async () => {
-    const reset = async () => {
-      wire.cut()
-      const during = await Promise.all(askEverything())
-      expect(during.map(({ status }) => status)).toEqual(during.map(() => 503))
-    }
-    const notFine = async () => (await Promise.all(askEverything())).filter(isNotFine).map(({ what }) => what)
     expect(await refusedAfter(reset, notFine)).toEqual([])
   }, 180_000)
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
   app = await newApp(opened.service)
   client = newClient(opened.app.fetch, app)
   server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: answerBadly })
-  direct = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => opened.app.fetch(request) })
+  direct = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: (request) => opened.app.fetch(request) })
 })
 afterAll(async () => {
   await server.stop(true)

@@ -25,7 +25,7 @@ let server: ReturnType<typeof Bun.serve>
 beforeAll(async () => {
   opened = await openTestService()
   credentials = await newApp(opened.service)
-  server = Bun.serve({ port: 0, fetch: (request) => opened.app.fetch(request) })
+  server = Bun.serve({ port: 0, idleTimeout: 60, fetch: (request) => opened.app.fetch(request) })
 })
 afterAll(async () => {
   await server.stop(true)

@@ -63,7 +63,7 @@ test('everything stays while it counts, a session for a day longer, and then goe
 })
 
 test('several processes at once remove every row once, also when there are more than one step takes', async () => {
-  await opened.service.db.pool.query(
+  await opened.service.db.longRunning.pool.query(
     `insert into limits select sha256(n::text::bytea), 1, now() from generate_series(1, 3500) n`,
   )
   const others = [1, 2].map(() => openDatabase(opened.service.db.connection))

@@ -13,7 +13,7 @@ let browser: Browser
 
 beforeAll(async () => {
   opened = await openTestService()
-  server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => opened.app.fetch(request) })
+  server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: (request) => opened.app.fetch(request) })
   browser = await launchChromium()
 })
 afterAll(async () => {

@@ -15,7 +15,7 @@ let server: ReturnType<typeof Bun.serve>
 beforeAll(async () => {
   opened = await openTestService()
   app = await newApp(opened.service)
-  server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => opened.app.fetch(request) })
+  server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: (request) => opened.app.fetch(request) })
 })
 afterAll(async () => {
   await server.stop(true)

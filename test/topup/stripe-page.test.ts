@@ -33,7 +33,7 @@ let violations: string[]
 
 beforeAll(async () => {
   bench = await openBench()
-  server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => bench.app.fetch(request) })
+  server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: (request) => bench.app.fetch(request) })
   browser = await launchChromium()
 })
 beforeEach(async () => {

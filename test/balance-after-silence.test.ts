@@ -1,10 +1,11 @@
+/** Balance checks while the database does not answer, and when it answers again. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'
-import { openBalanceReader } from './balance-reader.ts'
-import { DatabaseUnavailable } from './connection/database-unavailable.ts'
-import type { OpenClient } from './connection/open-client.ts'
-import { openPool } from './connection/pool.ts'
-import { openClient } from './connection/servers.ts'
+import { openBalanceReader } from '../src/store/balance-reader.ts'
+import { DatabaseUnavailable } from '../src/store/connection/database-unavailable.ts'
+import type { OpenClient } from '../src/store/connection/open-client.ts'
+import { openPool } from '../src/store/connection/pool.ts'
+import { openClient } from '../src/store/connection/servers.ts'
+import { newApp, newUser, openTestService, type TestService } from './service.ts'
 
 setDefaultTimeout(60_000)
 
