@@ -1,12 +1,21 @@
 /** Holds in two real processes on one database, whose queues close expired holds while the calls race. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { freezeWallet, unfreezeWallet } from '../src/actions/money/manage-wallets.ts'
 import { postForService } from '../src/actions/money/post.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client, type Reply } from './client.ts'
 import { eventually } from './eventually.ts'
 import { holdClient, holdOf } from './holds.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
-import { newApp, newUsers, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
+import {
+  newApp,
+  newUsers,
+  openTestService,
+  operator,
+  type Credentials,
+  type TestService,
+  type TestUser,
+} from './service.ts'
 
 setDefaultTimeout(180_000)
 
@@ -130,7 +139,7 @@ test('a thousand random calls about few wallets leave sums that are exact', asyn
     const amount = 1 + random.upTo(20)
     const side = random.upTo(2)
     const known = ids.length > 0 ? random.pick(ids) : undefined
-    const kind = random.upTo(10)
+    const kind = random.upTo(12)
     let reply: Reply | undefined
     if (kind <= 2 || !known) {
       reply = await holders[side]!.place(serviceUserId, amount, { expiresIn: 60 + random.upTo(1_000) })
@@ -149,6 +158,11 @@ test('a thousand random calls about few wallets leave sums that are exact', asyn
          where id = $1::uuid and closed_at is null and exists (select 1 from locked)`,
         [known.id.slice(5)],
       )
+    } else if (kind === 10) reply = await holders[side]!.extend(known.id, 60 + random.upTo(10_000))
+    else if (kind === 11) {
+      // More often active than frozen.
+      const change = random.upTo(3) === 0 ? freezeWallet : unfreezeWallet
+      await change(opened.service, operator, user.userId, 'random')
     } else if (kind === 8) {
       reply = await clients[side]!.debit(serviceUserId, amount)
       if (reply.status === 200) add(user, -amount)

@@ -21,6 +21,7 @@ import { deleteExpired } from '../src/store/cleanup.ts'
 import { openDatabase } from '../src/store/connection/database.ts'
 import { findTopupByPayment } from '../src/store/topups.ts'
 import { newClient } from './client.ts'
+import { holdClient, holdOf, letHoldsAge, sweepHolds } from './holds.ts'
 import { mailedCode, newEmail, newPage } from './page.ts'
 import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from './service.ts'
 import { letPass, topupTables } from './time.ts'
@@ -81,6 +82,33 @@ describe.each(makers)('made by service %d of two whose clocks are apart', (maker
     expect(await ask(credentials)).toEqual([200, 200])
     await pass(minuteMs)
     expect(await ask(credentials)).toEqual([401, 401])
+  })
+
+  test('a hold ends for both at its instant, and the queue of neither closes it before', async () => {
+    const credentials = await newApp(made())
+    const { serviceUserId } = await newUser(made(), credentials)
+    const clients = services.map(({ app }) => newClient(app.fetch, credentials))
+    await clients[maker]!.credit(serviceUserId, 100)
+    const holders = clients.map((client) => holdClient(client, credentials))
+    const { id, createdAt, expiresAt } = holdOf(await holders[maker]!.place(serviceUserId, 60, { expiresIn: 600 }))
+    expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(10 * minuteMs)
+    const seen = async () => {
+      for (const { service } of services) await sweepHolds({ service })
+      const replies = await Promise.all(holders.map((holder) => holder.read(id)))
+      return replies.map((reply) => [holdOf(reply).status, holdOf(reply).remaining])
+    }
+    await letHoldsAge(opened, 9 * 60)
+    expect(await seen()).toEqual([
+      ['OPEN', 60],
+      ['OPEN', 60],
+    ])
+    await letHoldsAge(opened, 61)
+    const late = await Promise.all(holders.map((holder) => holder.capture(id)))
+    expect(late.map(({ body }) => body['code'])).toEqual(['HOLD_EXPIRED', 'HOLD_EXPIRED'])
+    expect(await seen()).toEqual([
+      ['EXPIRED', 0],
+      ['EXPIRED', 0],
+    ])
   })
 
   test('a widget session ends for both after five minutes, and both say how much is left of it', async () => {
