@@ -3,6 +3,8 @@ import { generateSync } from 'otplib'
 import { startSession } from '../src/actions/operators/manage-sessions.ts'
 import { totpContext } from '../src/actions/operators/second-factor.ts'
 import { settleApp } from '../src/actions/apps/settle-app.ts'
+import { placeHold } from '../src/actions/money/manage-holds.ts'
+import { postForApp } from '../src/actions/money/post.ts'
 import { askCorrection } from '../src/actions/money/correct-wallet.ts'
 import { askDeletion } from '../src/actions/people/request-deletion.ts'
 import { newId } from '../src/actions/tokens.ts'
@@ -10,6 +12,7 @@ import { addEndpoint } from '../src/actions/webhooks/manage-endpoints.ts'
 import { numberEvents } from '../src/store/events/number-events.ts'
 import type { Stage } from '../src/store/operator-sessions.ts'
 import type { Role } from '../src/store/operators.ts'
+import { holdIdOf } from '../src/store/outcomes.ts'
 import { transact } from '../src/store/connection/database.ts'
 import { insertChange } from '../src/store/operator-access/operator-changes.ts'
 import { mailedLink } from './mailbox.ts'
@@ -255,6 +258,9 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/topups/:id/refund/order': {
       make: async () => ({ path: await topup(), fields: { ...reason, amount: '10', key: crypto.randomUUID() } }),
     },
+    '/admin/holds/:id/void': {
+      make: async () => ({ path: { id: await openHold() }, fields: { ...reason, form: crypto.randomUUID() } }),
+    },
     '/admin/work/again': {
       make: async () => {
         const fields = { kind: 'send-mail', key: crypto.randomUUID() }
@@ -350,6 +356,18 @@ txn_${crypto.randomUUID()},${await readableDay()} 12:00:00,payout,usd,-1.00,0.00
     return { clientId: order.clientId, id: order.id }
   }
 
+  /** An app holds 20 of 50. */
+  async function openHold(): Promise<string> {
+    const { serviceUserId } = await newUser(bench.service, bench.credentials)
+    const app = (await bench.service.apps.find(bench.credentials.clientId))!
+    const order = { serviceUserId, referenceType: 'ORDER', referenceId: crypto.randomUUID(), description: null }
+    await postForApp(bench.service, app, { ...order, direction: 'credit', amountMinor: 50_00n })
+    const asked = { ...order, amountMinor: 20_00n, seconds: 3_600, arrivedAt: performance.now() }
+    const placed = await placeHold(bench.service, app, asked)
+    if (placed.kind !== 'outcome') throw new Error(placed.kind)
+    return holdIdOf(placed.outcome.referenceKey)
+  }
+
   async function waitingCorrection(askedBy: string): Promise<string> {
     const { path } = await wallet()
     const order = { id: newId(), walletId: path.id, amountMinor: 500_00n, reason: 'as agreed', corrects: null }
@@ -393,6 +411,7 @@ txn_${crypto.randomUUID()},${await readableDay()} 12:00:00,payout,usd,-1.00,0.00
     reason,
     owedApp,
     settledApp,
+    openHold,
     waitingCorrection,
     waitingDeletion,
     waitingChange,

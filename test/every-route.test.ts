@@ -134,6 +134,7 @@ async function filled(path: string): Promise<string> {
     '/admin/client-apps/:clientId': () => rig.app.clientId,
     '/admin/wallets/:id': () => rig.owner.userId,
     '/admin/corrections/:id': () => forms.waitingCorrection('test'),
+    '/admin/holds/:id': () => forms.openHold(),
     '/admin/topups/:id': async () => (await forms.forms['/admin/topups/:id/refund']!.make()).path!['id']!,
   }
   const [prefix, of] = Object.entries(known).find(([start]) => path.startsWith(start)) ?? []

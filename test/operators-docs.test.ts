@@ -32,6 +32,7 @@ test('every command of the page does what the page says', async () => {
     'ann@example.com': `${userId}@example.com`,
     txn_0123456789abcdef0123456789abcdef: transactionIdOf(key),
     '01900000-0000-7000-8000-000000000000': await known.waitingCorrection('operator:somebody'),
+    hold_0123456789abcdef0123456789abcdef: await known.openHold(),
     app_0123456789abcdef0123: await known.owedApp(),
   }
   // The last admin can be neither removed nor given another role.

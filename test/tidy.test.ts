@@ -230,7 +230,7 @@ test('only the embedded server’s room starts other programs', () => {
 
 /** The same thing for two audiences, or in two rooms: as rows and as an action, as an action and as a page or a command. */
 const sharedNames =
-  'account-lines apps audit books books-check conform corrections devices limits migrate operators reconcile reconciliation resolve-topup sandbox second-factor seed send-mail settlements topups wallet wallets work'.split(
+  'account-lines apps audit books books-check conform corrections devices holds limits migrate operators reconcile reconciliation resolve-topup sandbox second-factor seed send-mail settlements topups wallet wallets work'.split(
     ' ',
   )
 /** For operators and for users; on the server and in the page's script. */

@@ -286,6 +286,16 @@ export const bookGuards: readonly Guarded[] = [
   },
   {
     area: 'wallets and corrections',
+    file: 'src/actions/money/void-hold.ts',
+    tests: ['src/actions/money/void-hold.test.ts'],
+    mutants: [
+      [`if (binding.kind === 'first') await recordAudit(tx, actor, 'hold.void-ordered', subject, detail)`, ``],
+      [`if (bound.kind === 'other') return { kind: 'reused' }`, ``],
+      [`if (isFirst && isRefused)`, `if (isFirst && !isRefused)`],
+    ],
+  },
+  {
+    area: 'wallets and corrections',
     file: 'src/store/corrections.ts',
     tests: ['src/actions/money/correct-wallet.test.ts'],
     mutants: [[`state in ('approved', 'refused')`, `state in ('approved')`]],

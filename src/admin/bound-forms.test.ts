@@ -72,6 +72,7 @@ const bound: Readonly<Record<string, Bound>> = {
     made: ['topups/topup.tsx', 'key'],
     others: [{ amount: '5' }, { reason: 'another reason' }],
   },
+  '/admin/holds/:id/void': { made: ['holds/hold-page.tsx', 'form'], others: [{ reason: 'another reason' }] },
   '/admin/reconciliation/difference': { others: [{ reason: 'another reason' }, { seen: '99 0' }] },
 }
 

@@ -25,6 +25,8 @@ import type { DeskList } from './kit/desk-list.tsx'
 import { answerTo } from './kit/guard.ts'
 import { personalDataRoutes } from './wallet/personal-data-forms.tsx'
 import { operatorRoutes } from './operators/operators.tsx'
+import { holdsRoutes } from './holds/holds.tsx'
+import { holdRoutes } from './holds/hold-page.tsx'
 import { doctorRoutes } from './client-app/origin-doctor.tsx'
 import { overviewRoutes } from './overview/overview.tsx'
 import { reconciliationRoutes } from './reconciliation/reconciliation.tsx'
@@ -84,6 +86,8 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...statementRoutes,
   ...topupsRoutes,
   ...topupRoutes,
+  ...holdsRoutes,
+  ...holdRoutes,
   ...referenceRoutes,
   ...booksRoutes,
   ...reconciliationRoutes,

@@ -5,9 +5,11 @@ import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { maxReferenceIdLength, maxReferenceTypeLength, serviceNamespace } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
 import { listCorrectionsAbout, type Correction } from '../store/corrections.ts'
+import { findHoldsOfEntries } from '../store/books/hold-lists.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { listPeople, type Person } from '../store/people/user-search.ts'
 import { CorrectionMarks } from './kit/correction-marks.tsx'
+import { HoldMark } from './kit/hold-table.tsx'
 import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
@@ -30,6 +32,7 @@ async function showReferences(request: AdminRequest): Promise<Response> {
     ids: found.flatMap(({ app: by, first }) => (!by && isUuid(first.referenceId ?? '') ? [first.referenceId!] : [])),
     keys: found.map(({ first }) => first.referenceKey),
   })
+  const holds = await holdsOf(request, found)
   const body = (
     <>
       <Heading title="Reference inspector" sub="The outcome of a debit or credit, and every repeat of it." />
@@ -88,6 +91,7 @@ async function showReferences(request: AdminRequest): Promise<Response> {
           inspected={inspected}
           people={people}
           corrections={corrections}
+          holdId={holds.get(inspected.first.referenceKey)}
         />
       ))}
       {isAsked && found.length === 0 && (
@@ -129,14 +133,27 @@ async function peopleOf({ service }: AdminRequest, found: readonly Inspected[]):
   return new Map((await listPeople(service.db.pool, [...ids])).map((person) => [person.id, person]))
 }
 
+/** The hold that each entry captured, by the key of the entry. */
+async function holdsOf({ service }: AdminRequest, found: readonly Inspected[]): Promise<Map<string, string>> {
+  const all = await Promise.all(
+    found.map(async ({ first: { referenceKey, walletId, sequence } }) => {
+      if (sequence === null) return []
+      const holdId = (await findHoldsOfEntries(service.db.pool, walletId, [sequence])).get(sequence)
+      return holdId ? [[referenceKey, holdId] as const] : []
+    }),
+  )
+  return new Map(all.flat())
+}
+
 type StoryProps = {
   request: AdminRequest
   inspected: Inspected
   people: ReadonlyMap<string, Person>
   corrections: readonly Correction[]
+  holdId: string | undefined
 }
 
-function ReferenceStory({ request, inspected, people, corrections }: StoryProps) {
+function ReferenceStory({ request, inspected, people, corrections, holdId }: StoryProps) {
   const { app, first, later } = inspected
   const { currency } = request.service.config
   const isDebit = first.amountMinor < 0n
@@ -175,6 +192,7 @@ function ReferenceStory({ request, inspected, people, corrections }: StoryProps)
                 ] as const,
               ]
             : []),
+          ...(holdId === undefined ? [] : [['Hold', <HoldMark holdId={holdId} />] as const]),
           ['transactionId', <Copy label="transactionId" text={transactionIdOf(first.referenceKey)} />],
         ]}
       />

@@ -35,6 +35,9 @@ const everybody = [
   'GET /admin/topups',
   'GET /admin/topups.csv',
   'GET /admin/topups/:id',
+  'GET /admin/holds',
+  'GET /admin/holds.csv',
+  'GET /admin/holds/:id',
   'GET /admin/references',
   'GET /admin/corrections',
   'GET /admin/corrections.csv',
@@ -102,6 +105,7 @@ const finance = [
   'POST /admin/wallets/:id/bonus/grant',
   'POST /admin/topups/:id/refund',
   'POST /admin/topups/:id/refund/order',
+  'POST /admin/holds/:id/void',
   'POST /admin/reconciliation/day',
   'POST /admin/reconciliation/difference',
   'POST /admin/reconciliation/contradiction',
@@ -146,10 +150,11 @@ const bench = await openBench({}, 20_000)
 const operators = Object.fromEntries(
   await Promise.all(roles.map(async (role) => [role, await newOperator(bench.opened, role)] as const)),
 ) as Record<Role, TestOperator>
-const { endpoint, forms, waitingCorrection } = adminForms(bench, operators.admin)
+const { endpoint, forms, openHold, waitingCorrection } = adminForms(bench, operators.admin)
 const contradictionId = (await forms['/admin/reconciliation/contradiction']!.make()).fields!['id']!
 const topupId = (await forms['/admin/topups/:id/refund']!.make()).path!['id']!
 const { userId } = await bench.newPayer()
+const holdId = await openHold()
 const correctionId = await waitingCorrection('operator:somebody')
 const shownEndpoint = await endpoint()
 afterAll(() => bench.close())
@@ -171,7 +176,7 @@ beforeEach(() =>
 function pageAt(path: string): string {
   if (path.includes('/endpoints/:id'))
     return `${path.replace(':clientId', shownEndpoint.clientId).replace(':id', shownEndpoint.id)}?from=1`
-  const ids = { '/admin/topups': topupId, '/admin/corrections': correctionId }
+  const ids = { '/admin/topups': topupId, '/admin/corrections': correctionId, '/admin/holds': holdId }
   const id = Object.entries(ids).find(([start]) => path.startsWith(start))?.[1] ?? userId
   return `${path.replace(':clientId', bench.credentials.clientId).replace(':id', id)}?${asked}`
 }

@@ -13,6 +13,7 @@ const files: readonly (readonly [firstWords: string, load: () => Promise<readonl
   ['user', async () => (await import('./user-requests.ts')).userRequestCommands],
   ['wallet', async () => (await import('./wallet.ts')).walletCommands],
   ['wallet correction', async () => (await import('./corrections.ts')).correctionCommands],
+  ['hold', async () => (await import('./holds.ts')).holdCommands],
   ['admin', async () => (await import('./admin.ts')).adminCommands],
   ['doctor', async () => (await import('./doctor.ts')).doctorCommands],
   ['conform', async () => (await import('./conform.ts')).conformCommands],

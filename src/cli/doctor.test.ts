@@ -452,6 +452,7 @@ function goodFacts(): DatabaseFacts {
       unnumberedSeconds: 0,
       endpoints: noEndpoints,
       mails: none,
+      holds: { open: 0, heldMinor: 0n, lateSeconds: 0 },
       work: workLevels,
       databaseBytes: 1,
       connections: 1,

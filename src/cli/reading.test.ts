@@ -85,6 +85,8 @@ test('the commands that only read are these', () => {
     'wallet show',
     'wallet receipt',
     'correction list',
+    'hold list',
+    'hold show',
     'admin list',
     'admin invites',
     'doctor',

@@ -32,6 +32,8 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
     ['wallet', walletId],
     ['user', user?.email ? `${user.firstName} ${user.lastName} <${user.email}>` : user ? 'deleted' : null],
     ['balance', `${money(wallet.balanceMinor)} ${currency.code}`],
+    ['held', `${money(wallet.heldMinor)} ${currency.code}`],
+    ['available', `${money(wallet.balanceMinor - wallet.heldMinor)} ${currency.code}`],
     ['state', stateText(wallet)],
     ...links.map((link) => ['link', `${link.id} (${link.clientId})`] as const),
     ...transfers.map((t) => [`#${t.sequence}`, transferLine(t, money)] as const),
@@ -39,6 +41,8 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
   const json = {
     walletId,
     balance: majorNumber(wallet.balanceMinor, currency),
+    held: majorNumber(wallet.heldMinor, currency),
+    available: majorNumber(wallet.balanceMinor - wallet.heldMinor, currency),
     currency: currency.code,
     isActive: wallet.frozenFor === null,
     frozenFor: wallet.frozenFor,

@@ -113,6 +113,19 @@ export function watchAll(registry: Registry, sources: Sources): void {
     'Card payments that were not credited and need an operator.',
     ({ topupProblems }) => topupProblems,
   )
+  shared(
+    'billfold_holds_open',
+    'Open holds that have not expired; counted up to a hundred thousand.',
+    ({ holds }) => holds.open,
+  )
+  shared('billfold_held_minor', 'What remains of these holds, in minor units of the currency.', ({ holds }) =>
+    Number(holds.heldMinor),
+  )
+  shared(
+    'billfold_hold_sweep_late_seconds',
+    'How long the hold that expired first has been waiting to be closed.',
+    ({ holds }) => holds.lateSeconds,
+  )
   shared('billfold_mails_waiting', 'Mails that no mail server has accepted yet.', ({ mails }) => mails.count)
   shared('billfold_mail_oldest_seconds', 'Age of the oldest waiting mail.', ({ mails }) => mails.oldestSeconds)
   shared(

@@ -3,6 +3,7 @@ import type { Database, Queryable } from './connection/database.ts'
 import { one } from './connection/rows.ts'
 import { getEndpointLevels, type EndpointLevel, type EndpointState } from './events/endpoint-lag.ts'
 import { getUnnumberedSeconds } from './events/number-events.ts'
+import { getHoldLevels, type HoldLevels } from './books/hold-lists.ts'
 import { getWorkLevels, type WorkLevel } from './work/work-report.ts'
 import type { WorkKind } from './work/work.ts'
 
@@ -16,6 +17,7 @@ export type DatabaseGauges = {
   /** Top-ups that need a decision by an operator. */
   readonly topupProblems: number
   readonly mails: Backlog
+  readonly holds: HoldLevels
   readonly work: Readonly<Record<WorkKind, WorkLevel>>
   /** How long the oldest event has been waiting for its number. */
   readonly unnumberedSeconds: number
@@ -95,6 +97,7 @@ export async function getDatabaseGauges(db: Queryable): Promise<DatabaseGauges> 
     lateAttemptSeconds: work['resolve-topup'].lateSeconds,
     topupProblems: row.problems,
     mails: { count: work['send-mail'].waiting, oldestSeconds: work['send-mail'].oldestSeconds },
+    holds: await getHoldLevels(db),
     work,
     unnumberedSeconds: await getUnnumberedSeconds(db),
     endpoints: await getEndpointLevels(db),

@@ -1,5 +1,6 @@
 /** Checks what needs an operator or waits too long: books, secrets, card payments, mails, disk space. Pure. */
 import type { Check } from '../apps/examine-embedding.ts'
+import { lateAfterSeconds } from '../../store/books/hold-lists.ts'
 import type { DatabaseGauges } from '../../store/database-gauges.ts'
 
 export type WorkFacts = {
@@ -30,7 +31,7 @@ export function examineWork(facts: WorkFacts): Check[] {
     })),
     ...(facts.noWayIn === undefined ? [] : [{ name: 'Admin area', state: 'bad', text: facts.noWayIn } as const]),
     checkDisk(facts),
-    ...(gauges ? [checkTopups(gauges), checkMails(gauges), checkQueue(gauges)] : []),
+    ...(gauges ? [checkTopups(gauges), checkMails(gauges), checkHolds(gauges), checkQueue(gauges)] : []),
   ]
 }
 
@@ -87,6 +88,18 @@ function checkMails({ mails }: DatabaseGauges): Check {
   if (mails.oldestSeconds < hour / 4) return { name, state: 'good', text: `${mails.count} waiting, none for long.` }
   const text = `${mails.count} waiting, the oldest for ${Math.round(mails.oldestSeconds / 60)} minutes.`
   return { name, state: 'warn', text, fix: 'docs/operations/runbooks.md#mail-is-down.' }
+}
+
+function checkHolds({ holds }: DatabaseGauges): Check {
+  const name = 'Holds'
+  if (holds.lateSeconds < lateAfterSeconds) return { name, state: 'good', text: `${holds.open} open, none late.` }
+  const text = `A hold expired ${Math.round(holds.lateSeconds / 60)} minutes ago and is not closed.`
+  return {
+    name,
+    state: 'warn',
+    text,
+    fix: 'See which: /admin/holds?state=late. docs/operations/runbooks.md#holds-are-closed-late.',
+  }
 }
 
 function checkQueue({ work }: DatabaseGauges): Check {

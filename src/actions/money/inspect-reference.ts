@@ -2,12 +2,15 @@
 import { counterAccountOfApp, findMismatch, serviceNamespace, type Mismatch } from '../../ledger/reference.ts'
 import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import type { App } from '../../store/apps.ts'
+import { listHoldsByIds } from '../../store/books/hold-lists.ts'
 import { isServiceOwn, listFirstUses, referenceKeyOf, type FirstUse } from '../../store/outcomes.ts'
 import { listReferenceTypes } from '../../store/reference-types.ts'
 import { listLaterUses, type LaterUse } from '../../store/repeats.ts'
 import { listTransfersByKeys } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
+import type { SeenHold } from '../../store/writer/stored-holds.ts'
 import type { Service, WithDb } from '../service.ts'
+import { holdNamespace } from './manage-holds.ts'
 
 export type Inspected = {
   /** Undefined for the service's own references. */
@@ -85,6 +88,15 @@ export type NamedUse = FirstUse & {
   readonly namespace: string
   readonly referenceType: string
   readonly referenceId: string
+}
+
+/** Holds have separate references: the same types are tried in the namespace of each app's holds. */
+export async function findHoldsByReferenceId(service: WithDb, id: string, limit: number): Promise<SeenHold[]> {
+  const used = (await listReferenceTypes(service.db.pool)).filter(({ namespace }) => namespace.startsWith('app:'))
+  const keys = used.map(({ namespace, type }) =>
+    referenceKeyOf({ namespace: holdNamespace(ownerOf(namespace)), type, id }),
+  )
+  return await listHoldsByIds(service.db.pool, keys, limit)
 }
 
 /** Finds every first use of this referenceId, of any type and owner, with one lookup of the outcomes' key per type in use. */

@@ -21,7 +21,7 @@ export type NewHold = Reference & {
 }
 
 /** The references of holds are apart from those of debits, so that an order has the same pair for its hold and for its capture or debit. */
-function holdNamespace(clientId: string): string {
+export function holdNamespace(clientId: string): string {
   return `hold:${clientId}`
 }
 

@@ -108,7 +108,7 @@ export function recordResult(service: Service, asked: Posting, result: PostingRe
     service.live.poke(result.outcome.walletId)
     if (asked.hasEvents) service.eventWaits.written()
     const namespace = 'clientId' in asked.by ? asked.counterAccount : serviceNamespace
-    if (!result.outcome.isHold) service.referenceTypes.record(namespace, asked.referenceType)
+    service.referenceTypes.record(namespace, asked.referenceType)
   }
   if (result.kind !== 'outcome' || !result.replay?.walletId) return
   const { walletId, amountMinor } = result.replay

@@ -18,6 +18,7 @@ const table = {
   work: { about: 'Run failed background work again', roles: support },
   bonus: { about: 'Grant a bonus', roles: finance },
   refund: { about: 'Refund a card top-up', roles: finance },
+  holds: { about: 'Void a hold of an app', roles: finance },
   correct: { about: 'Request a correction, and approve another operator’s', roles: finance },
   settle: { about: 'Mark a period as paid out to an app, resolve a difference', roles: finance },
   apps: { about: 'Register apps, change them, activate and deactivate them', roles: admin },

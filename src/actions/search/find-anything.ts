@@ -11,6 +11,8 @@ import { sqlState } from '../../store/connection/database.ts'
 import { findDeletion, type RequestedDeletion } from '../../store/people/deletions.ts'
 import { findCorrection, type Correction } from '../../store/corrections.ts'
 import { findChange } from '../../store/operator-access/operator-changes.ts'
+import { listHoldsByIds } from '../../store/books/hold-lists.ts'
+import { parseHoldId } from '../../store/outcomes.ts'
 import { searchInvites, type Invite } from '../../store/operator-access/operator-invites.ts'
 import { searchOperators, type Operator } from '../../store/operators.ts'
 import { findNote, type ListedNote } from '../../store/people/notes.ts'
@@ -30,7 +32,8 @@ import {
   type AmountScan,
 } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
-import { findByReferenceId, type NamedUse } from '../money/inspect-reference.ts'
+import type { SeenHold } from '../../store/writer/stored-holds.ts'
+import { findByReferenceId, findHoldsByReferenceId, type NamedUse } from '../money/inspect-reference.ts'
 import type { Service } from '../service.ts'
 import { fingerprintOf, isUuid } from '../tokens.ts'
 import * as typed from './search-text.ts'
@@ -47,6 +50,7 @@ export const searchKinds = [
   'users',
   'emails',
   'entries',
+  'holds',
   'topups',
   'days',
   'amounts',
@@ -70,6 +74,7 @@ type Keyed = {
   /** Users whose email or name begins with the text. */
   readonly people: readonly Person[]
   readonly uses: readonly FoundUse[]
+  readonly holds: readonly SeenHold[]
   readonly topups: readonly Topup[]
   readonly apps: readonly App[]
   readonly secrets: readonly FoundSecret[]
@@ -93,7 +98,7 @@ export type Found = Keyed & {
   /** The parsed text, if it is an amount alone. `from`: see AmountScan. */
   readonly anyDay: (typed.Signed & Pick<AmountScan, 'from'>) | 'unclear' | undefined
   readonly states: Readonly<Record<SearchKind, SearchState>>
-  /** The users of the uses, top-ups, corrections, notes and deletions, by id. */
+  /** The users of the uses, holds, top-ups, corrections, notes and deletions, by id. */
   readonly owners: ReadonlyMap<string, Person>
 }
 
@@ -127,7 +132,7 @@ export async function findAnything(
   const uses = [...byKey.values()]
   const topups = [...keyed.topups, ...(day?.topups ?? [])]
   const people = keyed.people.filter(({ id }) => id !== keyed.exactly?.id)
-  const ids = [...uses, ...keyed.corrections].map(({ walletId }) => walletId)
+  const ids = [...uses, ...keyed.corrections, ...keyed.holds.map(({ hold }) => hold)].map(({ walletId }) => walletId)
   const owners = new Set([...ids, ...[...topups, ...keyed.notes, ...keyed.deletions].map(({ userId }) => userId)])
   return {
     ...keyed,
@@ -165,12 +170,13 @@ async function findByKeys(service: Service, search: Searching, text: string, isD
   const db = service.db.pool
   const id = isUuid(text.toLowerCase()) ? text.toLowerCase() : undefined
   const none: [] = []
-  const [person, people, uses, topups, apps, secrets, corrections, payouts, access, notes, deletions] =
+  const [person, people, uses, holds, topups, apps, secrets, corrections, payouts, access, notes, deletions] =
     await Promise.all([
       search('users', () => findExactly(service, text), undefined),
       typed.isId(text) || isDay ? none : search('users', () => findPeople(service, text), none),
       // Neither an amount on a day nor a serviceUserId is a reference id, and a search by reference id costs one key per type in use.
       isDay || text.startsWith('su_') ? none : search('entries', () => findUses(service, text), none),
+      isDay || text.startsWith('su_') ? none : search('holds', () => findHolds(service, text), none),
       /^[\w-]{3,255}$/.test(text) ? search('topups', () => findTopups(service, text), none) : none,
       search('apps', () => findApps(service, text), none),
       id || typed.parseFingerprint(text) ? search('secrets', () => findSecrets(service, text), none) : none,
@@ -184,7 +190,20 @@ async function findByKeys(service: Service, search: Searching, text: string, isD
       id ? search('notes', async () => toList(await findNote(db, id)), none) : none,
       id ? search('deletions', async () => toList(await findDeletion(db, id)), none) : none,
     ])
-  return { exactly: person, people, uses, topups, apps, secrets, corrections, payouts, ...access, notes, deletions }
+  return {
+    exactly: person,
+    people,
+    uses,
+    holds,
+    topups,
+    apps,
+    secrets,
+    corrections,
+    payouts,
+    ...access,
+    notes,
+    deletions,
+  }
 }
 
 function toList<T>(found: T | undefined): T[] {
@@ -213,6 +232,12 @@ async function findUses(service: Service, text: string): Promise<FoundUse[]> {
     isLabel(text, maxReferenceIdLength) ? findByReferenceId(service, text) : [],
   ])
   return [...byCode.map(toUse), ...byId]
+}
+
+async function findHolds(service: Service, text: string): Promise<SeenHold[]> {
+  const id = parseHoldId(text.toLowerCase())
+  if (id) return await listHoldsByIds(service.db.pool, [id], 1)
+  return isLabel(text, maxReferenceIdLength) ? await findHoldsByReferenceId(service, text, maxFound) : []
 }
 
 function toUse({ walletId, amountMinor, createdAt, counterAccount, ...rest }: Transfer): FoundUse {

@@ -4,6 +4,7 @@ import { fingerprintOf } from '../../actions/tokens.ts'
 import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
 import { counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
 import { findAppLinks, listAppCalls, type CallSum } from '../../store/calls/app-calls.ts'
+import { sumOpenHolds, type OpenHolds } from '../../store/books/hold-lists.ts'
 import type { App } from '../../store/apps.ts'
 import { listAudit, type AuditRecord } from '../../store/audit.ts'
 import { listDayFlows, type DayFlow } from '../../store/books/books.ts'
@@ -12,7 +13,11 @@ import { Badge, dayText, Facts, Field, Money, Notice, Table, When, withQuery } f
 import type { AdminRequest } from '../kit/route.ts'
 import { tabPath } from './client-app-tabs.tsx'
 
+/** No count goes further. */
+const maxHolds = 10_000
+
 export type AppStory = {
+  readonly holds: OpenHolds
   readonly days: readonly DayFlow[]
   readonly calls: readonly CallSum[]
   readonly links: { readonly links: number; readonly countedAt: Date } | undefined
@@ -31,14 +36,15 @@ export async function readAppStory(request: AdminRequest, app: App): Promise<App
   const today = service.now().getTime()
   const from = dayText(new Date(today - (shownDays - 1) * dayMs))
   const until = dayText(new Date(today + dayMs))
-  const [days, calls, links, leaks, owed] = await Promise.all([
+  const [days, calls, links, leaks, owed, holds] = await Promise.all([
     listDayFlows(db, { account: counterAccountOfApp(clientId), from, until }),
     listAppCalls(db, clientId),
     findAppLinks(db, clientId),
     listLeaks(request, app),
     readOwed(db, clientId),
+    sumOpenHolds(db, clientId, maxHolds + 1),
   ])
-  return { days, calls, links, leaks, owed }
+  return { days, calls, links, leaks, owed, holds }
 }
 
 /** Calls from browsers with a secret, the newest first. */
@@ -105,6 +111,35 @@ export function AppMoney({ request, app, story }: Props) {
           )
         })}
       </Table>
+    </section>
+  )
+}
+
+export function AppHolds({ request, app, story }: Props) {
+  const { count, remainingMinor, oldestAt, firstToEndAt } = story.holds
+  const isMore = count > maxHolds
+  return (
+    <section class="card stack">
+      <h2>Open holds</h2>
+      {count === 0 ? (
+        <p class="muted">The app has reserved nothing that is still open.</p>
+      ) : (
+        <Facts
+          rows={[
+            ['Holds', `${isMore ? 'more than ' : ''}${Math.min(count, maxHolds).toLocaleString('en')}`],
+            [
+              isMore ? 'Held, more than' : 'Held',
+              <Money minor={remainingMinor} currency={request.service.config.currency} />,
+            ],
+            [isMore ? 'Oldest of them' : 'Oldest', <When at={oldestAt} />],
+            ['First to expire', <When at={firstToEndAt} />],
+          ]}
+        />
+      )}
+      <p class="row small">
+        {count > 0 && <a href={withQuery('/admin/holds', { app: app.clientId })}>The open holds</a>}
+        <a href={withQuery('/admin/holds.csv', { app: app.clientId })}>All holds as CSV</a>
+      </p>
     </section>
   )
 }

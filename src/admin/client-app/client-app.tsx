@@ -10,6 +10,7 @@ import { AppHead, tabPath } from './client-app-tabs.tsx'
 import {
   AppCallList,
   AppFacts,
+  AppHolds,
   AppLedger,
   AppMoney,
   LeakNotice,
@@ -58,6 +59,7 @@ async function showOverview(request: AdminRequest, app: App): Promise<Response> 
         <AppFacts request={request} app={app} story={story} liveSessions={liveSessions} />
         <AppMoney request={request} app={app} story={story} />
       </div>
+      <AppHolds request={request} app={app} story={story} />
       <AppLedger request={request} app={app} />
     </>
   )

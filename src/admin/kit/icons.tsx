@@ -5,6 +5,7 @@ const paths = {
   apps: 'M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h6v6h-6z',
   wallets: 'M4 7.5A2.5 2.5 0 0 1 6.5 5H17v3M4 7.5V17a2 2 0 0 0 2 2h13a1 1 0 0 0 1-1V9a1 1 0 0 0-1-1H6M16 13.5h.01',
   topups: 'M3 6h18v12H3zM3 10h18M7 15h3',
+  holds: 'M6 4h12M6 20h12M7 4v4l5 4-5 4v4M17 4v4l-5 4 5 4v4',
   corrections: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4M14 20h6',
   settlements: 'M4 9h16M4 9l8-5 8 5M6 9v8M10 9v8M14 9v8M18 9v8M4 20h16M4 17h16',
   notes: 'M5 4h14v11l-5 5H5zM14 20v-5h5M8.5 8.5h7M8.5 12h4',

@@ -17,6 +17,7 @@ const notices: Readonly<Record<string, string>> = {
   'wallet-unfrozen': 'The wallet is active again.',
   'wallet-in-debt': 'Your freeze is lifted, but the wallet is below zero: it stays frozen until the debt is repaid.',
   'topup-refunded': 'The refund is made. The ledger shows it within a minute.',
+  'hold-voided': 'The hold is voided: its money is available to the user again.',
   'note-kept': 'The note is saved. Every operator sees it here.',
   'work-again': 'It runs again now.',
   'mail-again': 'The mail is being sent again.',

@@ -20,6 +20,7 @@ const overview = { name: 'overview', label: 'Overview', href: '/admin' } as cons
 const groups = {
   Money: [
     { name: 'topups', label: 'Card top-ups', href: '/admin/topups', counts: ['topups', 'refund'] },
+    { name: 'holds', label: 'Holds', href: '/admin/holds' },
     { name: 'corrections', label: 'Corrections', href: '/admin/corrections', counts: ['corrections', 'correct'] },
     { name: 'settlements', label: 'Settlements', href: '/admin/settlements' },
     { name: 'references', label: 'References', href: '/admin/references' },

@@ -45,6 +45,8 @@ export type MoneyData = {
   readonly troubled: readonly TroubledApp[]
   /** How long the oldest event has been waiting for its number. */
   readonly unnumberedSeconds: number
+  /** Holds that expired five minutes ago and are not closed. */
+  readonly lateHolds: number
   readonly apps: readonly App[]
 }
 
@@ -157,6 +159,7 @@ function Attention({ request, data }: Props) {
           <RefusedCalls apps={data.throttled} least={1} why="for their number" />
           <RefusedCalls apps={data.refused} least={manyRefusals} why="for their credentials" />
           <UnnumberedEvents seconds={data.unnumberedSeconds} />
+          <LateHolds count={data.lateHolds} />
           <IllEndpoints apps={data.troubled} />
           {rows.map(([label, count, href, note]) => (
             <li key={label}>
@@ -216,6 +219,17 @@ function UnnumberedEvents({ seconds }: { seconds: number }) {
     <li>
       {isLate ? <a href="/admin/work">{label}</a> : <span>{label}</span>}
       <Badge kind={isLate ? 'bad' : 'good'}>{isLate ? `for ${lengthText(seconds * 1_000)}` : 'none'}</Badge>
+    </li>
+  )
+}
+
+/** Their money is available all the same; the rows, events and counts of the wallet are behind. */
+function LateHolds({ count }: { count: number }) {
+  const label = 'Holds that expired and are not closed'
+  return (
+    <li>
+      {count > 0 ? <a href="/admin/holds?state=late">{label}</a> : <span>{label}</span>}
+      <Badge kind={count > 0 ? 'bad' : 'good'}>{capped(count)}</Badge>
     </li>
   )
 }

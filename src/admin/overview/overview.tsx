@@ -5,6 +5,7 @@ import { listTroubledApps } from '../../store/events/endpoint-lag.ts'
 import { getUnnumberedSeconds } from '../../store/events/number-events.ts'
 import { listRefusedApps } from '../../store/calls/app-calls.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
+import { countLateHolds } from '../../store/books/hold-lists.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
 import { countWaitingDeletions } from '../../store/people/deletions.ts'
 import { countWaitingChanges } from '../../store/operator-access/operator-changes.ts'
@@ -113,6 +114,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     refused,
     troubled,
     unnumberedSeconds,
+    lateHolds,
     apps,
   ] = await Promise.all([
     listFlows(db, dayText(first), dayText(until)),
@@ -127,6 +129,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     listRefusedApps(db, 'INVALID_CLIENT', { least: manyRefusals, limit: 3 }),
     listTroubledApps(db, 3),
     getUnnumberedSeconds(db),
+    countLateHolds(db, maxCounted + 1),
     service.apps.list(),
   ])
   const held =
@@ -154,6 +157,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     refused,
     troubled,
     unnumberedSeconds,
+    lateHolds,
     apps,
   }
 }

@@ -35,6 +35,13 @@ export const kindTexts: Readonly<Record<SearchKind, KindText>> = {
     searched: 'complete transaction ids, referenceIds and receipt codes',
     form: 'a transaction id, referenceId or receipt code',
   },
+  holds: {
+    what: 'A hold',
+    examples: ['hold_4c1d…', 'order-1042'],
+    how: 'The complete id of the hold, or its referenceId (of any app and type). Open and ended ones.',
+    searched: 'holds by their complete id and referenceId',
+    form: 'the id or referenceId of a hold',
+  },
   topups: {
     what: 'A card top-up',
     examples: ['pi_3Nx…'],

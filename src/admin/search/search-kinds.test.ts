@@ -316,7 +316,7 @@ test('a search without results names what was searched, what was not, and exampl
   const [, searched, skipped] = /Searched: (.*) Not searched, because the text is not: (.*) Never searched: /.exec(
     page,
   )!
-  for (const kind of ['users', 'emails', 'entries', 'topups', 'payouts', 'apps', 'operators'] as const)
+  for (const kind of ['users', 'emails', 'entries', 'holds', 'topups', 'payouts', 'apps', 'operators'] as const)
     expect(searched).toContain(kindTexts[kind].searched)
   for (const kind of ['days', 'amounts', 'corrections', 'secrets', 'notes', 'deletions'] as const) {
     expect(skipped).toContain(kindTexts[kind].form)

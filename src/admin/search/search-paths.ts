@@ -3,6 +3,7 @@ import type { Found, FoundUse } from '../../actions/search/find-anything.ts'
 import { ownerOf } from '../../actions/money/inspect-reference.ts'
 import { serviceNamespace } from '../../ledger/reference.ts'
 import type { Settlement } from '../../store/books/settlements.ts'
+import { holdPath } from '../kit/hold-table.tsx'
 import { withQuery } from '../kit/parts.tsx'
 
 export const pathOfUser = (id: string) => `/admin/wallets/${id}`
@@ -44,6 +45,7 @@ function listMatches(found: Results, q: string): Match[] {
   return [
     ...(exactly ? [exact(pathOfUser(exactly.id))] : byName),
     ...ownUses.map((use) => exact(pathOfUse(use))),
+    ...found.holds.map(({ hold }) => exact(holdPath(hold))),
     ...topups.map(({ id }) => exact(`/admin/topups/${id}`)),
     ...corrections.map(({ id }) => exact(`/admin/corrections/${id}`)),
     ...found.payouts.map((payout) => match(pathOfPayout(payout), payout.id, payout.reference.toLowerCase())),

@@ -4,6 +4,7 @@ import { maxFound, type Found } from '../../actions/search/find-anything.ts'
 import { fingerprintOf } from '../../actions/tokens.ts'
 import type { App } from '../../store/apps.ts'
 import { CorrectionBadge } from '../kit/correction-marks.tsx'
+import { HoldTable } from '../kit/hold-table.tsx'
 import { Badge, Money, Table, When, withQuery } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
 import { AppState, PeopleTable } from '../kit/states.tsx'
@@ -11,7 +12,16 @@ import { Owner, TopupTable } from '../kit/topup-table.tsx'
 import { operatorsPath, pathOfApp, pathOfDeletion, pathOfPayout, pathOfUse, pathOfUser } from './search-paths.ts'
 
 export function countResults(found: Found): number {
-  const lists = [found.people, found.uses, found.topups, found.apps, found.secrets, found.corrections, found.payouts]
+  const lists = [
+    found.people,
+    found.uses,
+    found.holds,
+    found.topups,
+    found.apps,
+    found.secrets,
+    found.corrections,
+    found.payouts,
+  ]
   const others = [found.operators, found.invites, found.notes, found.deletions, found.emails?.people ?? []]
   const count = [...lists, ...others].reduce((sum, list) => sum + list.length, 0)
   return count + (found.exactly ? 1 : 0) + (found.hasChange ? 1 : 0)
@@ -38,6 +48,11 @@ export function Results({ request, found, apps, q }: Props) {
       {uses.length > 0 && (
         <Kind title="Debits and credits" more={found.hasMoreUses && `The first ${maxFound}; there are more.`}>
           <Uses request={request} found={found} apps={apps} />
+        </Kind>
+      )}
+      {found.holds.length > 0 && (
+        <Kind title="Holds">
+          <HoldTable label="Holds" holds={found.holds} apps={apps} currency={currency} owners={found.owners} />
         </Kind>
       )}
       {topups.length > 0 && (

@@ -4,6 +4,7 @@ import { parseMonth } from '../../actions/money/write-statement.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import type { Correction } from '../../store/corrections.ts'
+import { findHoldsOfEntries } from '../../store/books/hold-lists.ts'
 import { transactionIdOf } from '../../store/outcomes.ts'
 import {
   findFirstSequenceAt,
@@ -13,6 +14,7 @@ import {
 } from '../../store/transfers.ts'
 import type { Transfer, WalletRow } from '../../store/wallets.ts'
 import { CorrectionMarks, readCorrectionsOf } from '../kit/correction-marks.tsx'
+import { HoldMark } from '../kit/hold-table.tsx'
 import { Icon } from '../kit/icons.tsx'
 import { CopyIcon, Empty, Field, ListHead, localTime, Money, Pager, Table, When, withQuery } from '../kit/parts.tsx'
 import { may, type AdminRequest } from '../kit/route.ts'
@@ -22,7 +24,12 @@ const pageSize = 50
 /** One page reads at most this many transfers to find those that match the filter. */
 const span = 20_000
 
-export type LedgerPage = StoredPage & { readonly hasFilter: boolean; readonly corrections: readonly Correction[] }
+export type LedgerPage = StoredPage & {
+  readonly hasFilter: boolean
+  readonly corrections: readonly Correction[]
+  /** The holds that entries captured, by sequence. */
+  readonly holds: ReadonlyMap<number, string>
+}
 
 function ledgerFilterOf(request: AdminRequest): LedgerFilter {
   const text = (name: string) => request.query(name).trim() || undefined
@@ -39,7 +46,16 @@ export async function readLedger(request: AdminRequest, walletId: string): Promi
   const asked = request.query('before')
   const before = /^\d{1,15}$/.test(asked) ? Number(asked) : undefined
   const page = await findLedger(request, walletId, before, pageSize)
-  return { ...page, corrections: await readCorrectionsOf(request.service.db.pool, page.transfers) }
+  const db = request.service.db.pool
+  const [corrections, holds] = await Promise.all([
+    readCorrectionsOf(db, page.transfers),
+    findHoldsOfEntries(
+      db,
+      walletId,
+      page.transfers.map(({ sequence }) => sequence),
+    ),
+  ])
+  return { ...page, corrections, holds }
 }
 
 /** The entries below a sequence that match the filter in the address. */
@@ -48,7 +64,7 @@ export async function findLedger(
   walletId: string,
   before: number | undefined,
   limit: number,
-): Promise<Omit<LedgerPage, 'corrections'>> {
+): Promise<Omit<LedgerPage, 'corrections' | 'holds'>> {
   const db = request.service.db.pool
   const month = parseMonth(request.query('month'))
   const filter = ledgerFilterOf(request)
@@ -191,6 +207,7 @@ function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerP
           </td>
           <td class="about">
             <CorrectionMarks corrections={page.corrections} entry={transfer} />
+            <HoldMark holdId={page.holds.get(transfer.sequence)} />
             {transfer.description && <Cut text={transfer.description} />}
           </td>
           <td class="number amount-cell">

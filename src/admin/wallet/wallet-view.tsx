@@ -1,6 +1,7 @@
 /** The first cards of the wallet page: the user, the balance, linked apps and live widget sessions. */
 import { monthOf } from '../../actions/money/write-statement.ts'
 import { isUuid } from '../../actions/tokens.ts'
+import type { Currency } from '../../ledger/money.ts'
 import type { App } from '../../store/apps.ts'
 import { findPerson, type KeptLink, type Person } from '../../store/people/user-search.ts'
 import type { LiveSession } from '../../store/people/widget-sessions.ts'
@@ -45,23 +46,26 @@ export function Who({
 
 export function Balance({ request, person, wallet }: { request: AdminRequest; person: Person; wallet: WalletRow }) {
   const { currency } = request.service.config
+  const { balanceMinor, heldMinor } = wallet
   return (
     <section class="card stack hero">
       <div>
-        <p class="label muted">Balance</p>
+        <p class="label muted">Available</p>
         <p class="value">
-          <Money minor={wallet.balanceMinor} currency={currency} />
+          <Money minor={balanceMinor - heldMinor} currency={currency} />
         </p>
       </div>
       {wallet.frozenFor !== null && wallet.frozenFor !== 'closed' && (
         <Notice kind={wallet.frozenFor === 'debt' ? 'warn' : 'bad'}>
           {wallet.frozenFor === 'debt'
-            ? 'Frozen automatically because the balance is below zero. It is unfrozen when the debt is repaid.'
+            ? debtText(wallet)
             : `Frozen by an operator: ${wallet.frozenReason ?? 'no reason recorded'}`}
         </Notice>
       )}
       <Facts
         rows={[
+          ['Balance', <Money minor={balanceMinor} currency={currency} />],
+          ['Held', heldMinor === 0n ? 'nothing' : <Held minor={heldMinor} currency={currency} />],
           ['State', <WalletState frozenFor={wallet.frozenFor} />],
           ['Entries', wallet.sequence.toLocaleString('en')],
         ]}
@@ -79,6 +83,21 @@ export function Balance({ request, person, wallet }: { request: AdminRequest; pe
         </button>
       </form>
     </section>
+  )
+}
+
+/** Debt is less than zero available: with open holds the balance itself may be above zero. */
+function debtText({ balanceMinor }: WalletRow): string {
+  return balanceMinor < 0n
+    ? 'Frozen automatically because the balance is below zero. It is unfrozen when the debt is repaid.'
+    : 'Frozen automatically because the balance is less than what is held. It is unfrozen when money comes in, or when holds are voided or expire.'
+}
+
+function Held({ minor, currency }: { minor: bigint; currency: Currency }) {
+  return (
+    <a href="#holds">
+      <Money minor={minor} currency={currency} />
+    </a>
   )
 }
 

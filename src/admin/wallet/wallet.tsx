@@ -18,6 +18,7 @@ import { otherContent, redirect, showNotFound, showPage, showProblem } from '../
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { nameOf } from '../kit/states.tsx'
 import { PersonalData, readPersonalData, WaitingDeletion } from './personal-data.tsx'
+import { Holds, readWalletHolds } from './wallet-holds.tsx'
 import { WalletActions } from './wallet-actions.tsx'
 import { Ledger, readLedger } from './wallet-ledger.tsx'
 import { Acts, Mails, NewestNote, Notes, readWalletStory, Topups } from './wallet-story.tsx'
@@ -37,13 +38,14 @@ export const walletRoutes: AdminRoute[] = [
 export async function walletPage(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
   const { service } = request
   const db = service.db.pool
-  const [wallet, user, links, sessions, apps, ledger, story, allowance, personal] = await Promise.all([
+  const [wallet, user, links, sessions, apps, ledger, holds, story, allowance, personal] = await Promise.all([
     findWallet(db, person.id),
     findUser(db, person.id),
     listAllLinks(db, person.id),
     listLiveSessionsOfUser(db, person.id),
     service.apps.list(),
     readLedger(request, person.id),
+    readWalletHolds(request, person.id),
     readWalletStory(request, person.id),
     readAllowance(service, db, request.actor),
     readPersonalData(request, person),
@@ -53,6 +55,7 @@ export async function walletPage(request: AdminRequest, person: Person, problems
     <>
       <Heading title={name} sub={person.email ?? 'The account was deleted. The ledger is kept.'}>
         <nav class="row small" aria-label="On this page">
+          <a href="#holds">Holds</a>
           <a href="#ledger">Ledger</a>
           <a href="#notes">Notes</a>
           <a href="#personal-data">Personal data</a>
@@ -65,6 +68,7 @@ export async function walletPage(request: AdminRequest, person: Person, problems
         <Who person={person} language={user?.language ?? null} links={links} />
         <Balance request={request} person={person} wallet={wallet!} />
       </div>
+      <Holds request={request} userId={person.id} holds={holds} apps={apps} />
       <Ledger request={request} wallet={wallet!} page={ledger} apps={apps} />
       <Topups userId={person.id} topups={story.topups} />
       <Links links={links} apps={apps} />

@@ -72,9 +72,9 @@ from (
   from (select disputed from topups where dispute = 'open' limit ${maxCounted + 1}) o) d,
 (
   select count(*) filter (where frozen_for = 'operator')::int as "frozenByOperator",
-    count(*) filter (where balance < 0)::int as "inDebt",
-    coalesce(sum(balance) filter (where balance < 0), 0)::bigint as "debtMinor"
-  from (select frozen_for, balance from wallets where frozen_for is not null limit ${maxCounted + 1}) f) w`
+    count(*) filter (where available < 0)::int as "inDebt",
+    coalesce(sum(available) filter (where available < 0), 0)::bigint as "debtMinor"
+  from (select frozen_for, balance - held as available from wallets where frozen_for is not null limit ${maxCounted + 1}) f) w`
 
 export async function countOpenIssues(db: Queryable): Promise<OpenIssues> {
   const { rows } = await db.query<OpenIssues>(waitingSql)

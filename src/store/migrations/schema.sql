@@ -340,6 +340,7 @@ create table hold_steps (
   constraint hold_steps_kind_check CHECK ((kind = ANY (ARRAY['capture'::text, 'void'::text, 'expiry'::text, 'extend'::text, 'expiring'::text]))),
   constraint hold_steps_number_check CHECK ((number > 0))
 );
+CREATE INDEX hold_steps_of_entry ON hold_steps USING btree (wallet_id, sequence) WHERE (sequence IS NOT NULL);
 CREATE TRIGGER hold_steps_append_only BEFORE DELETE OR UPDATE ON hold_steps FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER hold_steps_never_emptied BEFORE TRUNCATE ON hold_steps FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 revoke delete, truncate, update on hold_steps from current_user;
@@ -375,6 +376,7 @@ create table holds (
 ) with (fillfactor = 80);
 CREATE INDEX holds_of_app ON holds USING btree (wallet_id, client_id, created_at, id);
 CREATE INDEX holds_open ON holds USING btree (wallet_id, id) WHERE (closed_at IS NULL);
+CREATE INDEX holds_open_of_app ON holds USING btree (client_id, expires_at, id) WHERE (closed_at IS NULL);
 
 create table journal (
   writer integer not null,
