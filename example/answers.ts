@@ -18,6 +18,8 @@ export type ShownOrder = {
   readonly status: OrderStatus
   readonly attempts: number
   readonly shortfall?: number
+  /** Of a reserved order: when its hold ends. */
+  readonly reservedUntil?: string
   /** For a refused order: whether the balance would cover it now. */
   readonly isCovered?: boolean
 }
@@ -27,7 +29,13 @@ export type ShopState = {
   /** The names of other users of the shop with the same wallet. */
   readonly sharedWith: readonly string[]
   readonly orders: readonly ShownOrder[]
-  readonly wallet?: { readonly balance: number; readonly currency: string; readonly isActive: boolean }
+  /** `available` is the balance without what is reserved: what a purchase can take. */
+  readonly wallet?: {
+    readonly balance: number
+    readonly available: number
+    readonly currency: string
+    readonly isActive: boolean
+  }
 }
 
 export type Outcome =
@@ -37,6 +45,7 @@ export type Outcome =
       readonly kind: 'placed' | 'paid' | 'paid-once' | 'refused' | 'refunded' | 'refunded-once'
       readonly orderId: string
     }
+  | { readonly kind: 'reserved' | 'reserved-once' | 'shipped' | 'cancelled' | 'expired'; readonly orderId: string }
   | { readonly kind: 'not-linked' | 'unknown'; readonly orderId?: string }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly requestId?: string }
 

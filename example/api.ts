@@ -3,6 +3,7 @@ import { Hono, type Context } from 'hono'
 import { BillfoldError } from '@billfold/sdk/server'
 import type { Answer, Outcome, SessionAnswer, Step } from './answers.ts'
 import type { ShopConfig } from './config.ts'
+import { cancelOrder, reserveOrder, shipOrder } from './pre-order.ts'
 import { findProduct } from './products.ts'
 import type { Mishap } from './recorder.ts'
 import { stateOf } from './state.ts'
@@ -50,7 +51,19 @@ export function apiRoutes(config: ShopConfig, store: Store) {
   })
 
   api.post('/orders/:id/pay', (c) =>
-    change(c, (order, steps, mishap) => payOrder(openBillfold(config, steps, mishap), store, c.var.user, order)),
+    change(c, (order, steps, mishap) => {
+      const pay = findProduct(order.productId)?.isPreOrder ? reserveOrder : payOrder
+      return pay(openBillfold(config, steps, mishap), store, c.var.user, order)
+    }),
+  )
+
+  // Ships at once when asked: a real shop does this when the parcel leaves.
+  api.post('/orders/:id/ship', (c) =>
+    change(c, (order, steps, mishap) => shipOrder(openBillfold(config, steps, mishap), store, order)),
+  )
+
+  api.post('/orders/:id/cancel', (c) =>
+    change(c, (order, steps, mishap) => cancelOrder(openBillfold(config, steps, mishap), store, order)),
   )
 
   api.post('/orders/:id/refund', (c) =>

@@ -185,7 +185,9 @@ function card(product: Product, price: string) {
     </div>
     <div class="buy">
       <span class="price">${price}</span>
-      <button class="button" data-buy="${product.id}">Buy<span class="unseen"> the ${product.name}</span></button>
+      <button class="button" data-buy="${product.id}">
+        ${product.isPreOrder ? 'Pre-order' : 'Buy'}<span class="unseen"> the ${product.name}</span>
+      </button>
     </div>
   </li>`
 }

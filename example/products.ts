@@ -5,6 +5,8 @@ export type Product = {
   readonly name: string
   readonly line: string
   readonly price: number
+  /** It ships later: its money is reserved first, and taken then. */
+  readonly isPreOrder?: boolean
   /** The content of an `<svg viewBox="0 0 240 180">`. Colours come from CSS classes, so that dark mode applies. */
   readonly drawing: string
 }
@@ -59,8 +61,9 @@ export const products: readonly Product[] = [
   {
     id: 'clock',
     name: 'Moon clock',
-    line: 'It is later than you think.',
+    line: 'It is later than you think. Ships next week.',
     price: 42,
+    isPreOrder: true,
     drawing: `
       <path class="dark" d="M84 150l-8 12M156 150l8 12" stroke-width="8" stroke-linecap="round"/>
       <circle class="brass" cx="120" cy="94" r="66"/>

@@ -4,6 +4,7 @@ import type { ShopConfig } from './config.ts'
 import { findProduct } from './products.ts'
 import { shortened } from './recorder.ts'
 import type { Order, ShopUser, Store } from './store.ts'
+import { refreshOrder } from './pre-order.ts'
 import { isCovered, openBillfold, readWallet } from './wallet.ts'
 
 /** Reads the balance from the service each time: a stored balance could be wrong a second later. */
@@ -11,12 +12,14 @@ export async function stateOf(config: ShopConfig, store: Store, user: ShopUser, 
   const billfold = openBillfold(config, steps)
   // Without an answer the page shows the orders but no balance.
   const wallet = await readWallet(billfold, store, user).catch(() => undefined)
+  await Promise.all(store.listOrders(user).map((order) => refreshOrder(billfold, store, order).catch(() => {})))
   const shown = async (order: Order) => ({
     id: order.id,
     productName: findProduct(order.productId)?.name ?? order.productId,
     amount: order.amount,
     status: order.status,
     attempts: order.attempts,
+    ...(order.status === 'reserved' && order.hold && { reservedUntil: order.hold.expiresAt }),
     ...(order.shortfall !== undefined && { shortfall: order.shortfall }),
     ...(order.status === 'refused' &&
       wallet && { isCovered: await isCovered(billfold, user, order).catch(() => false) }),

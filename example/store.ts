@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { BillfoldEvent } from '@billfold/sdk/contract'
+import type { BillfoldEvent, Hold } from '@billfold/sdk/contract'
 
 export type ShopUser = {
   readonly id: string
@@ -11,7 +11,8 @@ export type ShopUser = {
   serviceUserId?: string
 }
 
-export type OrderStatus = 'open' | 'paying' | 'refused' | 'paid' | 'refunding' | 'refunded'
+type PreOrderStatus = 'reserving' | 'reserved' | 'shipping' | 'cancelling' | 'cancelled' | 'expired'
+export type OrderStatus = 'open' | 'paying' | 'refused' | 'paid' | 'refunding' | 'refunded' | PreOrderStatus
 
 export type Order = {
   /** The order number, and the start of the references of its payments and refunds. */
@@ -20,11 +21,13 @@ export type Order = {
   readonly productId: string
   readonly amount: number
   readonly placedAt: string
-  /** `paying` and `refunding`: the request was sent, and its outcome is not known yet. */
+  /** `paying`, `refunding`, `reserving`, `shipping` and `cancelling`: the request was sent, and its outcome is not known yet. */
   status: OrderStatus
   attempts: number
   /** The newest payment attempt: its reference and its wallet. */
   payment?: { readonly referenceId: string; readonly serviceUserId: string }
+  /** Of a pre-order: the newest hold. */
+  hold?: { readonly id: string; readonly expiresAt: string }
   /** The missing amount when the newest attempt was refused. */
   shortfall?: number
 }
@@ -107,6 +110,11 @@ export function openStore(file: string) {
     findOrder: (user: ShopUser, id: string): Order | undefined =>
       data.orders.find((order) => order.id === id && order.userId === user.id),
 
+    setHold(order: Order, hold: Hold): void {
+      takeHold(order, hold)
+      save()
+    },
+
     feedNumber: (): number => data.feedNumber ?? 0,
 
     /** The effect and the number are written in one file, which replaces the old one: both are stored, or neither is. */
@@ -135,6 +143,10 @@ function actOn({ type, data }: BillfoldEvent, { users, orders }: Data): void {
     for (const order of orders.filter(isOf('paying', data.referenceId))) order.status = 'paid'
   if (type === 'wallet.credited' && data.referenceType === 'ORDER_REFUND')
     for (const order of orders.filter(isOf('refunding', data.referenceId))) order.status = 'refunded'
+  if (type === 'hold.created')
+    for (const order of orders.filter(isOf('reserving', data.referenceId))) takeHold(order, data)
+  if (type === 'hold.captured' || type === 'hold.voided' || type === 'hold.expired')
+    for (const order of orders) if (order.hold?.id === data.id && isUnderWay(order)) takeHold(order, data)
   if (type === 'wallet.topped_up') {
     const owners = users.filter(({ serviceUserId }) => serviceUserId === data.serviceUserId).map(({ id }) => id)
     for (const order of orders)
@@ -143,6 +155,18 @@ function actOn({ type, data }: BillfoldEvent, { users, orders }: Data): void {
   }
   if (type === 'link.disconnected' || type === 'user.deleted')
     for (const user of users) if (user.serviceUserId === data.serviceUserId) delete user.serviceUserId
+}
+
+const statusOfHold = { OPEN: 'reserved', CAPTURED: 'paid', VOIDED: 'cancelled', EXPIRED: 'expired' } as const
+
+function takeHold(order: Order, { id, expiresAt, status }: Hold): void {
+  order.hold = { id, expiresAt }
+  order.status = statusOfHold[status]
+}
+
+/** A paid order may be refunded by the time the event of its capture is read. */
+function isUnderWay({ status }: Order): boolean {
+  return status === 'reserved' || status === 'shipping' || status === 'cancelling'
 }
 
 function readData(file: string): Data {

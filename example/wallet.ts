@@ -40,8 +40,8 @@ export async function readWallet(billfold: Billfold, store: Store, user: ShopUse
   const { serviceUserId } = user
   if (serviceUserId === undefined) return undefined
   try {
-    const { balance, currency, isActive } = await billfold.wallet({ serviceUserId, limit: 1 })
-    return { balance, currency, isActive }
+    const { balance, available = balance, currency, isActive } = await billfold.wallet({ serviceUserId, limit: 1 })
+    return { balance, available, currency, isActive }
   } catch (error) {
     if (removesLink(store, user, serviceUserId, error)) return undefined
     throw error
@@ -49,7 +49,7 @@ export async function readWallet(billfold: Billfold, store: Store, user: ShopUse
 }
 
 /** After `requiresAuth` the service does not know the id: the user disconnected the shop, so the shop removes its link too. */
-function removesLink(store: Store, user: ShopUser, asked: string | undefined, error: unknown): boolean {
+export function removesLink(store: Store, user: ShopUser, asked: string | undefined, error: unknown): boolean {
   if (!(error instanceof BillfoldError && error.requiresAuth)) return false
   if (asked !== undefined && user.serviceUserId === asked) store.removeLink(user)
   return true
@@ -160,11 +160,11 @@ export async function isCovered(billfold: Billfold, user: ShopUser, order: Order
 }
 
 /** The text that the user sees in the wallet. The order number is already in the reference. */
-function nameOf({ productId }: Order): string {
+export function nameOf({ productId }: Order): string {
   return findProduct(productId)?.name ?? productId
 }
 
 /** Whether the service refused the request. After a timeout, a lost connection or a 5xx the outcome is unknown. */
-function isDecided(error: BillfoldError): boolean {
+export function isDecided(error: BillfoldError): boolean {
   return error.status >= 400 && error.status < 500 && !error.isRetryable && error.code !== 'BAD_RESPONSE'
 }

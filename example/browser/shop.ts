@@ -58,6 +58,7 @@ function showAnswer({ outcome, state, steps }: Answer): void {
 function stopsOf({ kind }: Outcome): string[] {
   if (kind === 'paid-once') return ['paid', 'replayed']
   if (kind === 'refunded-once') return ['refunded', 'replayed']
+  if (kind === 'shipped') return ['paid']
   return [kind === 'given-before' ? 'given' : kind]
 }
 
@@ -80,7 +81,7 @@ async function addMoney({ id, productName, shortfall }: ShownOrder): Promise<voi
   if (status === 'paid') run(`pay ${id}`, () => change(id, 'pay'))
 }
 
-async function change(orderId: string, verb: 'pay' | 'refund'): Promise<Answer> {
+async function change(orderId: string, verb: 'pay' | 'refund' | 'ship' | 'cancel'): Promise<Answer> {
   const loseAnswer = lose.checked
   lose.checked = false
   return await act(`/api/orders/${orderId}/${verb}`, { loseAnswer })
@@ -89,6 +90,8 @@ async function change(orderId: string, verb: 'pay' | 'refund'): Promise<Answer> 
 const orderActions: OrderActions = {
   pay: (id) => run(`pay ${id}`, () => pay(id)),
   refund: (id) => run(`refund ${id}`, () => change(id, 'refund')),
+  ship: (id) => run(`ship ${id}`, () => change(id, 'ship')),
+  cancel: (id) => run(`cancel ${id}`, () => change(id, 'cancel')),
   addMoney: (order) => void addMoney(order),
 }
 

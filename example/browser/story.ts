@@ -12,6 +12,11 @@ const calls: Readonly<Record<string, string>> = {
   'POST /api/server/wallet/debit':
     'The backend took the money. The order number is the reference: the same reference never moves money twice.',
   'POST /api/server/wallet/credit': 'The backend added money, under its own reference.',
+  'POST /api/server/wallet/hold':
+    'The backend reserved the money. It is still in the wallet, but it cannot be spent until the order ships, is cancelled or expires.',
+  'POST /api/server/wallet/hold/capture': 'The order ships: the backend took the money that was reserved.',
+  'POST /api/server/wallet/hold/void': 'The order is cancelled: the backend released the money.',
+  'GET /api/server/wallet/hold': 'The backend asked whether the reservation still stands.',
   'POST /api/server/link/verify':
     'The backend verified the one-time code and stored the id that the service returned. It did not trust the browser.',
   'POST /api/widget/session':
@@ -22,6 +27,8 @@ const refusals: Readonly<Record<string, string>> = {
   INSUFFICIENT_BALANCE:
     'Refused: the balance is too small. This reference stays refused; a new attempt needs a new one.',
   USER_NOT_FOUND: 'The service no longer knows this id, so the shop removed the link.',
+  HOLD_EXPIRED: 'Refused: the reservation has expired, and its money is available again.',
+  HOLD_CLOSED: 'Refused: this reservation was captured or released before.',
   WALLET_INACTIVE: 'Refused: the wallet is frozen.',
   INVALID_LINK_CODE: 'Refused: this code was used before, has expired, or belongs to another app. Nothing was linked.',
 }

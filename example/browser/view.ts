@@ -5,6 +5,8 @@ import { byId, make } from './dom.ts'
 export type OrderActions = {
   pay: (orderId: string) => void
   refund: (orderId: string) => void
+  ship: (orderId: string) => void
+  cancel: (orderId: string) => void
   addMoney: (order: ShownOrder) => void
 }
 
@@ -20,7 +22,7 @@ export function showState(state: ShopState, actions: OrderActions): void {
   byId('linked').hidden = !isLinked
   byId('not-linked').hidden = isLinked
   byId('purse').hidden = !wallet
-  if (wallet) byId('purse-balance').textContent = money(wallet.balance, wallet.currency)
+  if (wallet) byId('purse-balance').textContent = money(wallet.available, wallet.currency)
   byId('record').textContent = JSON.stringify(user, null, 2)
   byId('record-hint').textContent = recordHint(isLinked, sharedWith)
   byId('no-orders').hidden = orders.length > 0
@@ -60,6 +62,12 @@ const words: Readonly<Record<ShownOrder['status'], string>> = {
   paid: 'Paid',
   refunding: 'Refund not confirmed yet',
   refunded: 'Refunded',
+  reserving: 'Reservation not confirmed yet',
+  reserved: 'Reserved',
+  shipping: 'Payment not confirmed yet',
+  cancelling: 'Cancellation not confirmed yet',
+  cancelled: 'Cancelled, nothing paid',
+  expired: 'Expired, nothing paid',
 }
 
 function orderRow(order: ShownOrder, isLinked: boolean, actions: OrderActions): HTMLElement {
@@ -78,10 +86,15 @@ function orderRow(order: ShownOrder, isLinked: boolean, actions: OrderActions): 
   const isShort = status === 'refused' && !order.isCovered
   if (isShort && isLinked) offer(`Add ${money(shortfall)}`, () => actions.addMoney(order), '')
   if (status === 'open') offer('Pay', () => actions.pay(id), '')
-  if (status === 'paying') offer('Ask again', () => actions.pay(id), '')
+  if (status === 'paying' || status === 'reserving') offer('Ask again', () => actions.pay(id), '')
   if (status === 'refused') offer('Try again', () => actions.pay(id), isShort ? 'soft' : '')
   if (status === 'paid') offer('Refund', () => actions.refund(id), 'soft')
   if (status === 'refunding') offer('Ask again', () => actions.refund(id), '')
+  if (status === 'reserved') offer('Ship it', () => actions.ship(id), '')
+  if (status === 'reserved') offer('Cancel', () => actions.cancel(id), 'soft')
+  if (status === 'shipping') offer('Ask again', () => actions.ship(id), '')
+  if (status === 'cancelling') offer('Ask again', () => actions.cancel(id), '')
+  if (status === 'cancelled' || status === 'expired') offer('Order again', () => actions.pay(id), 'soft')
   if (status === 'refunded') offer('Pay again', () => actions.pay(id), 'soft')
   return make(
     'li',
@@ -98,7 +111,9 @@ function orderRow(order: ShownOrder, isLinked: boolean, actions: OrderActions): 
   )
 }
 
-function coveredWords({ status, isCovered }: ShownOrder): string {
+function coveredWords({ status, isCovered, reservedUntil }: ShownOrder): string {
+  if (reservedUntil)
+    return `Reserved until ${new Date(reservedUntil).toLocaleDateString('en', { month: 'short', day: 'numeric' })}`
   return status === 'refused' && isCovered ? 'Enough in the wallet now' : words[status]
 }
 
@@ -128,6 +143,16 @@ export function showOutcome(outcome: Outcome, state: ShopState): void {
         'good',
         `Paid, and only once: the answer was lost, the same reference was sent again, and the first answer came back.`,
       )
+    case 'reserved':
+      return notify('good', `Reserved. The money for the ${what} stays in your wallet until it ships.`)
+    case 'reserved-once':
+      return notify('good', `Reserved, and only once, although the first answer was lost.`)
+    case 'shipped':
+      return notify('good', `Shipped, and paid now. The ${what} is yours.`)
+    case 'cancelled':
+      return notify('good', `Cancelled. You can spend the money for the ${what} again.`)
+    case 'expired':
+      return notify('warn', `The reservation of the ${what} has expired. Nothing was paid, and it does not ship.`)
     case 'refused':
       return notify(
         'warn',

@@ -16,7 +16,8 @@ export async function openLossyWay(send: (request: Request) => Promise<Response>
   const held: { readonly orderId: string; readonly deliver: () => Promise<Response> }[] = []
 
   const takeLoss = (body: string): { orderId: string; loss: Loss } | undefined => {
-    const found = losses.find(({ orderId, times }) => times > 0 && body.includes(`"referenceId":"${orderId}`))
+    const isAbout = (id: string) => body.includes(`"referenceId":"${id}`) || body.includes(`"holdId":"${id}"`)
+    const found = losses.find(({ orderId, times }) => times > 0 && isAbout(orderId))
     if (found) found.times--
     return found
   }
