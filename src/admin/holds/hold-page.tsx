@@ -135,6 +135,7 @@ const kindTexts: Readonly<Record<HoldStep['kind'], string>> = {
   void: 'voided',
   expiry: 'expired',
   extend: 'extended',
+  expiring: 'reported as expiring',
 }
 
 type StepsProps = {
@@ -162,7 +163,11 @@ function Steps({ hold, steps, operators, currency }: StepsProps) {
               </td>
               <td>{kindTexts[step.kind]}</td>
               <td class="number">
-                {step.kind === 'extend' ? '' : <Money minor={step.amountMinor} currency={currency} />}
+                {step.kind === 'extend' || step.kind === 'expiring' ? (
+                  ''
+                ) : (
+                  <Money minor={step.amountMinor} currency={currency} />
+                )}
               </td>
               <td class="wide">
                 <StepEntry hold={hold} step={step} />

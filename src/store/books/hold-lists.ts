@@ -39,7 +39,7 @@ export async function listEndedHolds(
 
 export type HoldStep = {
   readonly number: number
-  readonly kind: 'capture' | 'void' | 'expiry' | 'extend'
+  readonly kind: 'capture' | 'void' | 'expiry' | 'extend' | 'expiring'
   readonly amountMinor: bigint
   readonly actor: string
   readonly reason: string | null

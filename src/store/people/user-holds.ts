@@ -28,7 +28,7 @@ export async function sumOpenHolds(db: Queryable, walletId: string): Promise<Map
 
 export type HoldStep = {
   readonly holdId: string
-  readonly kind: 'capture' | 'void' | 'expiry' | 'extend'
+  readonly kind: 'capture' | 'void' | 'expiry' | 'extend' | 'expiring'
   readonly amountMinor: bigint
   /** Of a capture's entry. */
   readonly sequence: number | null
