@@ -221,6 +221,8 @@ export type NextAction = { kind: 'redirect'; url: string } | { kind: 'script' }
 export type ConfirmTopupResponse = {
   status: TopupStatus
   balance: number
+  available?: number
+  held?: number
   /** The credit, once it is in the ledger. */
   transaction?: Transaction
   message: string

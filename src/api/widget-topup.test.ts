@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { maxDeclinesAnHour } from '../actions/topups/topup-limits.ts'
 import { refundTopup } from '../actions/topups/refund-topup.ts'
 import { maxBalanceMinor } from '../ledger/money.ts'
+import { holdClient } from '../../test/holds.ts'
 import { operator } from '../../test/service.ts'
 import { letPass, topupTables } from '../../test/time.ts'
 import { openBench, type Bench, type Payer } from '../../test/topup/rig.ts'
@@ -148,6 +149,17 @@ describe('limits', () => {
     bench.standIn.state.pay(id)
     await bench.sendEvent(bench.eventsOf('payment_intent.succeeded', id)[0]!)
     expect(await payer.confirm(id)).toMatchObject({ status: 200, body: { status: 'succeeded' } })
+  })
+
+  test('a confirmed payment returns what is available: the balance without what is on hold', async () => {
+    const id = await payer.begin(25)
+    const open = { balance: 10, available: 4, held: 6 }
+    await payer.client.credit(payer.serviceUserId, 10)
+    await holdClient(payer.client, bench.credentials).place(payer.serviceUserId, 6)
+    expect((await payer.confirm(id)).body).toMatchObject({ status: 'requires_payment_method', ...open })
+    bench.standIn.state.pay(id)
+    const paid = { status: 'succeeded', balance: 35, available: 29, held: 6 }
+    for (let time = 0; time < 2; time++) expect((await payer.confirm(id)).body).toMatchObject(paid)
   })
 
   test('one user’s declines are no other user’s', async () => {

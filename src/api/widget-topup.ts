@@ -49,6 +49,8 @@ const topupState = z
     balance: shape.money.describe(
       'The balance after the credit once it is in the ledger; until then the current balance',
     ),
+    available: shape.available,
+    held: shape.held,
     transaction: shape.transaction.optional().describe('The credit, once it is in the ledger'),
     message: z.string(),
     nextAction: z
@@ -146,7 +148,7 @@ function confirmRoute(service: Service): Route {
     errors: ['CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', ...topupErrors],
     example: {
       input: { paymentIntentId: exampleId },
-      output: { status: 'processing', balance: 10, message: openMessages.processing },
+      output: { status: 'processing', balance: 10, available: 10, held: 0, message: openMessages.processing },
     },
     run: async (session, { paymentIntentId }) =>
       answerConfirmed(service, await confirmTopup(service, session, paymentIntentId)),
@@ -167,7 +169,7 @@ function cancelRoute(service: Service): Route {
     errors: ['CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', ...topupErrors],
     example: {
       input: { paymentIntentId: exampleId },
-      output: { status: 'cancelled', balance: 10, message: openMessages.cancelled },
+      output: { status: 'cancelled', balance: 10, available: 10, held: 0, message: openMessages.cancelled },
     },
     run: async (session, { paymentIntentId }) =>
       answerConfirmed(service, await cancelTopup(service, session, paymentIntentId)),
@@ -193,11 +195,11 @@ function answerConfirmed(service: Service, confirmed: ConfirmedTopup): Answer {
   }
   if (confirmed.kind === 'credited') {
     const transaction = toTransaction(confirmed.credit, currency)
-    const balance = transaction.balanceAfter
-    return answer({ status: 'succeeded', balance, transaction, message: 'The money is in the wallet.' })
+    const figures = shape.walletFigures(confirmed.credit.balanceAfterMinor, confirmed.heldMinor, currency)
+    return answer({ status: 'succeeded', ...figures, transaction, message: 'The money is in the wallet.' })
   }
-  const { status, balanceMinor, nextAction, open } = confirmed
-  const body = { status, balance: majorNumber(balanceMinor, currency), message: openMessages[status] }
+  const { status, balanceMinor, heldMinor, nextAction, open } = confirmed
+  const body = { status, ...shape.walletFigures(balanceMinor, heldMinor, currency), message: openMessages[status] }
   return {
     status: status === 'processing' ? 202 : 200,
     body: { ...body, ...(nextAction && { nextAction }), ...(open && { intent: toIntent(service, open) }) },

@@ -232,7 +232,7 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   await panel.getByRole('heading', { name: 'Repay $20.00' }).waitFor()
   await payWith(cards.good, panel)
   await panel.getByRole('heading', { name: 'Your debt is repaid' }).waitFor()
-  await panel.getByText('$20.00 brought your balance back to zero.').waitFor()
+  await panel.getByText('$20.00 brought your available balance back to zero.').waitFor()
   await panel.getByText('Payments work again.').waitFor()
   expect(await panel.getByText('is in your wallet').count()).toBe(0)
   // A window that no page opened cannot close itself.

@@ -224,6 +224,8 @@ export type NextAction = {
 export type ConfirmTopupResponse = {
     status: TopupStatus;
     balance: number;
+    available?: number;
+    held?: number;
     /** The credit, once it is in the ledger. */
     transaction?: Transaction;
     message: string;

@@ -11,11 +11,12 @@ import { resolveTopup } from './resolve-topup.ts'
 import { findDeclineLimit, stopCardTesting, takeConfirm } from './topup-limits.ts'
 
 export type ConfirmedTopup =
-  | { readonly kind: 'credited'; readonly credit: Transfer }
+  | { readonly kind: 'credited'; readonly credit: Transfer; readonly heldMinor: bigint }
   | {
       readonly kind: 'open'
       readonly status: Exclude<PaymentStatus, 'succeeded'>
       readonly balanceMinor: bigint
+      readonly heldMinor: bigint
       readonly nextAction: Payment['nextAction']
       /** Present while the payer can go on with it in this app's pages, also after a reload. */
       readonly open: OpenPayment | undefined
@@ -36,25 +37,31 @@ export async function confirmTopup(
   const topup = await findTopupByPayment(pool, paymentIntentId)
   if (topup?.userId !== userId) return { kind: 'unknown' }
   const before = await findTopupCredit(pool, paymentIntentId)
-  if (before) return { kind: 'credited', credit: before }
+  if (before) return await describeCredit(service, before)
   const limited = await takeConfirm(service, userId)
   if (limited) return limited
   const payment = await look(service, topup.id)
   if (!payment) return { kind: 'unavailable' }
   const credit = await findTopupCredit(pool, paymentIntentId)
-  if (credit) return { kind: 'credited', credit }
+  if (credit) return await describeCredit(service, credit)
   if (payment.declineCode !== undefined) {
     const { declineCode, declineMessage } = payment
     return (await findDeclineLimit(service, userId)) ?? { kind: 'declined', declineCode, declineMessage }
   }
   // A payment that succeeded without a credit has a problem: the payer sees `processing`, and an operator has to check the top-up.
   const status = payment.status === 'succeeded' ? 'processing' : payment.status
-  const { balanceMinor } = (await findWallet(pool, userId))!
+  const { balanceMinor, heldMinor } = (await findWallet(pool, userId))!
   const isPayable = status === 'requires_payment_method' || status === 'requires_action'
   const { publishableKey } = service.cards!.page
   const open =
     isPayable && topup.clientId === clientId ? { payment, publishableKey, expiresAt: topup.expiresAt } : undefined
-  return { kind: 'open', status, balanceMinor, nextAction: payment.nextAction, open }
+  return { kind: 'open', status, balanceMinor, heldMinor, nextAction: payment.nextAction, open }
+}
+
+/** With what is on hold now: of the balance after the credit, the rest is available. */
+async function describeCredit({ db }: Service, credit: Transfer): Promise<ConfirmedTopup> {
+  const { heldMinor } = (await findWallet(db.pool, credit.walletId))!
+  return { kind: 'credited', credit, heldMinor }
 }
 
 async function look(service: Service, topupId: string): Promise<Payment | undefined> {

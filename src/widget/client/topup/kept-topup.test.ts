@@ -29,5 +29,5 @@ test.each([
   [-5, 20, 'part-repayment', 20, 5],
   [5, 25, 'repayment-and-topup', 20, 5],
 ] as const)('a balance of %p after a payment of %p is a %s of %p with %p', (balance, amount, cause, repaid, rest) => {
-  expect(repaymentOf({ balance, amount })).toEqual({ cause, repaid, rest })
+  expect(repaymentOf({ available: balance, amount })).toEqual({ cause, repaid, rest })
 })

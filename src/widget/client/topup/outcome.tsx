@@ -36,8 +36,8 @@ export function TopupOutcome({ payment, token, onStartAgain }: Props) {
     <Panel {...look} title={say(title)} text={say(text, values)}>
       {paid && (
         <div role="status">
-          <p>{say('balanceNow', { amount: money(paid.balance) })}</p>
-          {repaid > 0 && paid.balance >= 0 && <p>{say('debtRepaid')}</p>}
+          <p>{say('balanceNow', { amount: money(paid.available) })}</p>
+          {repaid > 0 && paid.available >= 0 && <p>{say('debtRepaid')}</p>}
         </div>
       )}
       {ways.map((way, at) => {

@@ -55,17 +55,17 @@ const causeOfCode: Readonly<Record<string, OutcomeCause>> = {
 }
 
 /** What a top-up did to a debt, by the ledger's own figures. */
-export function repaymentOf({ balance, amount }: { balance: number; amount: number }): {
+export function repaymentOf({ available, amount }: { available: number; amount: number }): {
   cause: OutcomeCause
   repaid: number
   rest: number
 } {
-  const owed = Math.max(0, amount - balance)
+  const owed = Math.max(0, amount - available)
   if (owed <= 0) return { cause: 'topup', repaid: 0, rest: 0 }
-  if (balance < 0) return { cause: 'part-repayment', repaid: amount, rest: -balance }
-  return balance === 0
+  if (available < 0) return { cause: 'part-repayment', repaid: amount, rest: -available }
+  return available === 0
     ? { cause: 'repayment', repaid: amount, rest: 0 }
-    : { cause: 'repayment-and-topup', repaid: amount - balance, rest: balance }
+    : { cause: 'repayment-and-topup', repaid: amount - available, rest: available }
 }
 
 /** Undefined for a session that is over, which has its own view. */

@@ -15,7 +15,12 @@ export type TopupState =
   /** The payer has submitted the card, and the answer is pending. The card form stays, because a decline leads back to it. */
   | { readonly kind: 'checking'; readonly intent?: CreateIntentResponse | undefined }
   | { readonly kind: 'processing' }
-  | { readonly kind: 'done'; readonly balance: number; readonly amount: number; readonly sequence: number | undefined }
+  | {
+      readonly kind: 'done'
+      readonly available: number
+      readonly amount: number
+      readonly sequence: number | undefined
+    }
   /** No money was taken, and this payment will take none. */
   | { readonly kind: 'ended'; readonly cause: 'failed' | 'cancelled' }
   | { readonly kind: 'refused'; readonly failure: Failure; readonly isAfterPaying: boolean }
@@ -100,11 +105,11 @@ export function useTopupPayment(
   }
 
   async function take(body: ConfirmTopupResponse): Promise<void> {
-    const { status, balance, transaction, nextAction } = body
+    const { status, balance, available = balance, transaction, nextAction } = body
     const { intent } = here.current
     if (status === 'succeeded') {
       const amount = transaction?.amount ?? intent?.amount ?? 0
-      return showState({ kind: 'done', balance, amount, sequence: transaction?.sequence })
+      return showState({ kind: 'done', available, amount, sequence: transaction?.sequence })
     }
     if (status === 'failed' || status === 'cancelled') return showState({ kind: 'ended', cause: status })
     if (status === 'processing') return again({ kind: 'processing' })
