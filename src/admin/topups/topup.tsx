@@ -160,7 +160,7 @@ async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Respo
   const order = readRefund(request, topup)
   if ('problems' in order) return await showTopup(request, topup, order.problems)
   const currency = currencyOf(topup)
-  const { balanceMinor } = (await findWallet(request.service.db.pool, topup.userId))!
+  const { balanceMinor, heldMinor } = (await findWallet(request.service.db.pool, topup.userId))!
   // A top-up with a problem was never credited, so its refund takes nothing out of the wallet.
   const after = topup.problem === null ? balanceMinor - order.amountMinor : balanceMinor
   const body = (
@@ -175,12 +175,15 @@ async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Respo
             ['Back to the card', <Money minor={order.amountMinor} currency={currency} />],
             ['Balance now', <Money minor={balanceMinor} currency={currency} />],
             ['Balance after', <Money minor={after} currency={currency} />],
+            ...(heldMinor > 0n ? ([['Held by apps', <Money minor={heldMinor} currency={currency} />]] as const) : []),
             ['Reason', order.reason],
           ]}
         />
-        {after < 0n && (
+        {after < heldMinor && (
           <Notice kind="warn">
-            The money is already spent. The wallet falls below zero and stays frozen until the debt is repaid.
+            {after < 0n
+              ? 'The money is already spent. The wallet falls below zero and stays frozen until the debt is repaid.'
+              : 'Apps hold more than would be left. The wallet is frozen until money comes in, or holds are voided or expire.'}
           </Notice>
         )}
         <div class="row">

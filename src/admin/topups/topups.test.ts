@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { newClient } from '../../../test/client.ts'
+import { holdClient } from '../../../test/holds.ts'
 import { newOperator, type TestOperator } from '../../../test/operator.ts'
 import { openBench, type Bench, type Payer } from '../../../test/topup/rig.ts'
 
@@ -98,4 +100,18 @@ test('a payment that is not what was ordered is marked, and can be refunded with
 test('an unknown top-up is not found', async () => {
   for (const unknown of [crypto.randomUUID(), 'x'])
     expect((await admin.get(`/admin/topups/${unknown}`)).status).toBe(404)
+})
+
+test('a refund of money that an app holds warns that the wallet will be frozen', async () => {
+  const payer = await bench.newPayer()
+  const payment = await payer.begin(25)
+  bench.standIn.state.pay(payment)
+  await payer.confirm(payment)
+  const client = newClient(bench.app.fetch, bench.credentials)
+  await holdClient(client, bench.credentials).place(payer.serviceUserId, 20)
+  const { id } = await bench.topup(payment)
+  const confirm = async (amount: string) =>
+    await (await admin.post(`/admin/topups/${id}/refund`, { amount, reason: 'as agreed' })).text()
+  expect(await confirm('5')).not.toContain('Apps hold more than would be left')
+  expect(await confirm('5.01')).toContain('Apps hold more than would be left')
 })
