@@ -143,7 +143,7 @@ async function showHold(service: Service, invocation: Invocation): Promise<Reply
 function stepLine(step: HoldStep, money: (minor: bigint) => string): string {
   const parts = [
     formatTime(step.at),
-    step.kind.padEnd(8),
+    step.kind.padEnd(7),
     step.kind === 'extend' || step.kind === 'expiring' ? '' : money(step.amountMinor),
     step.sequence === null ? '' : `entry ${step.sequence}`,
     `by ${step.actor}`,
