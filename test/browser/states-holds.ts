@@ -10,6 +10,12 @@ import type { StatesOf } from './stage.ts'
 
 const longText = `Complete Works of Jorge Luis Borges, ${'2026-0000-9999-'.repeat(5)}, Reise nach طرابلس الشرق`
 
+/** The wallet has drawn its rows, which load with the view. */
+async function withRows(frame: Frame): Promise<Frame> {
+  await untilSeen(frame, '.entry.held .amount')
+  return frame
+}
+
 export const holdStates: StatesOf = (stage) => {
   const { rig, funded, openWallet, answerInstead } = stage
 
@@ -30,12 +36,6 @@ export const holdStates: StatesOf = (stage) => {
     const elsewhere = await linkUser(rig.service, other, user.userId)
     await holdClient(newClient(rig.app.fetch, other), other).place(elsewhere, 30, { description: 'A room for two' })
     return made
-  }
-
-  /** The wallet has drawn its rows, which load with the view. */
-  async function withRows(frame: Frame): Promise<Frame> {
-    await untilSeen(frame, '.entry.held .amount')
-    return frame
   }
 
   async function openList(

@@ -85,11 +85,12 @@ test('a hold that ended is in neither, also between its end and the job that clo
   }
 })
 
+const amounts = ({ body }: { body: Record<string, unknown> }) =>
+  (body['holds'] as { amount: number }[]).map(({ amount }) => amount)
+
 test('the wallet has the newest three, and the list has all, newest first', async () => {
   const { serviceUserId, session, read } = await newPerson()
   for (const amount of [1, 2, 3, 4, 5]) await holdClient(client, app).place(serviceUserId, amount)
-  const amounts = ({ body }: { body: Record<string, unknown> }) =>
-    (body['holds'] as { amount: number }[]).map(({ amount }) => amount)
   expect(amounts(await page.wallet(session))).toEqual([5, 4, 3])
   expect(amounts(await read())).toEqual([5, 4, 3, 2, 1])
 })
