@@ -94,10 +94,11 @@ test('hold show prints the figures and every step', async () => {
   expect(stdout).toMatch(/#1 .* capture {2}10\.00 USD {2}entry 2 {2}by app:/)
 })
 
+const idsOf = async (...args: string[]) => (await jsonOf('list', ...args)).holds.map((hold) => hold['id'])
+
 test('hold list names open holds, those of an app or a wallet, and late ones', async () => {
   const ended = holdOf(await holds.place(user.serviceUserId, 1)).id
   await holds.void(ended)
-  const idsOf = async (...args: string[]) => (await jsonOf('list', ...args)).holds.map((hold) => hold['id'])
   expect(await idsOf('--app', credentials.clientId, '--limit', '1000')).toContain(id)
   expect(await idsOf('--limit', '1000')).not.toContain(ended)
   expect(await idsOf('--wallet', user.serviceUserId)).toEqual([id, ended])

@@ -112,9 +112,9 @@ describe('the page of a hold', () => {
   )
 })
 
-describe('the form that voids a hold', () => {
-  const form = () => ({ reason: 'as agreed', form: crypto.randomUUID() })
+const form = () => ({ reason: 'as agreed', form: crypto.randomUUID() })
 
+describe('the form that voids a hold', () => {
   test('voids it with a reason, which its page then shows with the operator’s name', async () => {
     const response = await press(form())
     expect([response.status, response.headers.get('location')]).toEqual([303, `/admin/holds/${id}?done=hold-voided`])
@@ -165,10 +165,11 @@ test('a wallet that a charge-back left with less than is held says why it is fro
   await opened.service.db.pool.query(`update wallets set frozen_for = null where id = $1`, [user.userId])
 })
 
-describe('the list of holds', () => {
-  const idsOn = async (path: string) => (await html(path)).match(/hold_[0-9a-f]{32}(?="(?! class="button))/g)
-  const newest = (changes: object = {}) => holds.place(user.serviceUserId, 0.5, changes)
+const idsOn = async (path: string) => (await html(path)).match(/hold_[0-9a-f]{32}(?="(?! class="button))/g)
+const newest = (changes: object = {}) => holds.place(user.serviceUserId, 0.5, changes)
+const shown = (at: string) => at.slice(0, 19).replace('T', ' ')
 
+describe('the list of holds', () => {
   test('shows the open holds of all wallets, the first to end first, and pages through them', async () => {
     const placed: string[] = []
     for (let i = 0; i < 55; i++) placed.push(holdOf(await newest({ expiresIn: 3_600 + i })).id)
@@ -263,7 +264,6 @@ test('the page of an app counts its open holds, sums them and names the oldest',
   const rooms = holdClient(hotel, credentials)
   const oldest = holdOf(await rooms.place(guest.serviceUserId, 30))
   await rooms.place(guest.serviceUserId, 12.5, { expiresIn: 60 })
-  const shown = (at: string) => at.slice(0, 19).replace('T', ' ')
   expect(await words(path)).toMatch(
     new RegExp(`Holds 2 Held \\$42\\.50 Oldest ${shown(oldest.createdAt)} UTC First to expire`),
   )
