@@ -2,7 +2,7 @@
 import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
 import { faultFields } from '../platform/log.ts'
-import { isUnavailable } from '../store/connection/database.ts'
+import { isRetryable } from '../store/writer/posting.ts'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { accessLists } from './operators/access-lists.tsx'
 import { accountRoutes } from './operators/account.tsx'
@@ -120,7 +120,7 @@ export function adminPages(service: Service, web: WebApp): void {
 }
 
 async function showFault(service: Service, raw: Request, env: RequestContext, error: unknown): Promise<Response> {
-  const isAway = error instanceof PasswordsBusy || isUnavailable(error)
+  const isAway = error instanceof PasswordsBusy || isRetryable(error)
   const { requestId, route } = env
   service.log[isAway ? 'warn' : 'error']('an admin page failed', { requestId, route, ...faultFields(error) })
   const request = { service, raw, query: () => '', me: undefined } as unknown as PublicRequest

@@ -152,6 +152,22 @@ describe('the form that voids a hold', () => {
     expect(await html(`/admin/holds/${id}`)).toContain('&lt;b>🙂&lt;/b>xxx')
   })
 
+  test('is answered with 503 while the wallet’s row is locked, and does its work when it is sent again', async () => {
+    const other = await opened.service.db.pool.connect()
+    const order = form()
+    await other.query('begin')
+    await other.query('select from wallets where id = $1 for update', [user.userId])
+    try {
+      const response = await press(order)
+      expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Try again shortly')])
+    } finally {
+      await other.query('rollback')
+      other.release()
+    }
+    expect((await press(order)).status).toBe(303)
+    expect(holdOf(await holds.read(id)).status).toBe('VOIDED')
+  })
+
   test('is not for a viewer', async () => {
     expect((await press(form(), viewer)).status).toBe(403)
     expect(await html(`/admin/holds/${id}`, viewer)).not.toContain('Void the hold')
