@@ -57,7 +57,7 @@ with change as (${changeSql(holds)}
   join outcomes k on k.reference_key = o.reference_key
 ), moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count${holds.set}
-  from (select * from change where is_reachable and n not in (select n from repeated) order by wallet_id) as c
+  from (select * from ${holds.changes} where is_reachable and n not in (select n from repeated) order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
     and w.balance - w.held + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}${holds.guard}
   returning c.n, w.id as wallet_id, w.balance - c.net as balance, ${holds.heldBefore}, w.sequence - c.count as sequence, ${clockSql} as at${holds.movedColumns}
