@@ -28,7 +28,7 @@ export function startStripeStandIn(settings: Settings = {}) {
     mode: 'once',
     delayMs: 0,
   }
-  const failures: Failure[] = []
+  const failures: { readonly failure: Failure; readonly of: string }[] = []
   const requests: { method: string; path: string; idempotencyKey: string | null; body: string }[] = []
   const remembered = new Map<string, { request: string; answer: Answer }>()
   const state = new StripeState((event) => {
@@ -147,7 +147,8 @@ export function startStripeStandIn(settings: Settings = {}) {
       const { pathname } = new URL(request.url)
       const idempotencyKey = request.headers.get('idempotency-key')
       requests.push({ method: request.method, path: pathname, idempotencyKey, body })
-      const failure = failures.shift()
+      const at = failures.findIndex(({ of }) => pathname.includes(of))
+      const failure = at === -1 ? undefined : failures.splice(at, 1)[0]!.failure
       if (typeof failure === 'number') {
         return Response.json({ error: { type: 'api_error', message: 'told to fail' } }, { status: failure })
       }
@@ -170,12 +171,16 @@ export function startStripeStandIn(settings: Settings = {}) {
     api: { protocol: 'http' as const, host: '127.0.0.1', port: Number(server.port) },
     sign,
     deliver,
-    /** The next `times` requests fail like this. The SDK retries once by itself: use 2 to make it give up. */
-    failNext: (failure: Failure, times = 1) => failures.push(...Array.from({ length: times }, () => failure)),
+    /**
+     * The next `times` requests fail like this. The SDK retries once by itself: use 2 to make it give up. With `of`, those about this
+     * object: another process may ask about others meanwhile.
+     */
+    failNext: (failure: Failure, times = 1, of = '') =>
+      failures.push(...Array.from({ length: times }, () => ({ failure, of }))),
     /** Forgets the failures that are still to come. */
     recover: () => void failures.splice(0),
     /** At least one of the next requests gets no answer. */
-    isFallingSilent: () => failures.some((failure) => failure === 'timeout' || failure === 'afterAnswer'),
+    isFallingSilent: () => failures.some(({ failure }) => failure === 'timeout' || failure === 'afterAnswer'),
     /** Delivers the webhooks that were held back, oldest or newest first. */
     async release(order: 'forward' | 'reversed'): Promise<void> {
       const waiting = held.splice(0)

@@ -133,13 +133,13 @@ describe('a failing processor', () => {
     'confirm and webhook are 503 when the processor %s, the wallet still works, and later the money lands',
     async (_, failure) => {
       const id = await paid()
-      bench.standIn.failNext(failure, 2)
+      bench.standIn.failNext(failure, 2, id)
       expect(await payer.confirm(id)).toMatchObject({ status: 503, body: { code: 'PROCESSOR_UNAVAILABLE' } })
-      bench.standIn.failNext(failure, 2)
+      bench.standIn.failNext(failure, 2, id)
       expect((await bench.sendEvent(succeededEvent(id))).status).toBe(503)
       expect(await payer.balance()).toBe(0)
       expect((await payer.client.credit(payer.serviceUserId, 1)).status).toBe(200)
-      bench.standIn.failNext(failure, 2)
+      bench.standIn.failNext(failure, 2, id)
       await bench.sweepLater()
       await bench.sweepLater()
       expect(await payer.entries()).toEqual(['ORDER 1', 'TOPUP 25'])
@@ -149,7 +149,7 @@ describe('a failing processor', () => {
   test('an error of the processor that its SDK retries successfully is invisible to the caller', async () => {
     bench.standIn.failNext(500, 1)
     const id = await paid()
-    bench.standIn.failNext(500, 1)
+    bench.standIn.failNext(500, 1, id)
     expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded' })
   })
 

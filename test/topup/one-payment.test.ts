@@ -104,8 +104,8 @@ describe('another amount', () => {
 
   test('a lost answer of the processor leaves both amounts payable, and the paid one is credited', async () => {
     const id = idOf(await payer.order(20))
-    bench.standIn.failNext('none', 1)
-    bench.standIn.failNext('afterAnswer', 2)
+    bench.standIn.failNext('none', 1, id)
+    bench.standIn.failNext('afterAnswer', 2, id)
     expect(await payer.order(30, id)).toMatchObject({ status: 503, body: { code: 'PROCESSOR_UNAVAILABLE' } })
     bench.standIn.recover()
     expect(await bench.topup(id)).toMatchObject({ amountMinor: 2000n, nextAmountMinor: 3000n })
@@ -168,8 +168,8 @@ describe('a second payment', () => {
 
   test('is not made while the processor cannot cancel the first one', async () => {
     const first = idOf(await payer.order(25))
-    bench.standIn.failNext('none', 1)
-    bench.standIn.failNext(500, 2)
+    bench.standIn.failNext('none', 1, first)
+    bench.standIn.failNext(500, 2, first)
     expect(await payer.order(25)).toMatchObject({ status: 503, body: { code: 'PROCESSOR_UNAVAILABLE' } })
     bench.standIn.recover()
     expect(openIntents().map((one) => one.id)).toEqual([first])
@@ -226,7 +226,7 @@ describe('cancelling', () => {
     expect((await payer.confirm(there)).body).not.toHaveProperty('intent')
     expect((await elsewhere.confirm(there)).body).toHaveProperty('intent')
     const own = idOf(await payer.order(25))
-    bench.standIn.failNext(500, 2)
+    bench.standIn.failNext(500, 2, own)
     expect(await cancel(own)).toMatchObject({ status: 503, body: { code: 'PROCESSOR_UNAVAILABLE' } })
     expect([intent(id).status, intent(own).status]).toEqual(['requires_payment_method', 'requires_payment_method'])
   })
