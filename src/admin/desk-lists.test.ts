@@ -31,6 +31,8 @@ const otherLists: Readonly<Record<string, string>> = { audit: '/admin/audit' }
 
 /** Tables with the id or the name of an operator that operators do not fill in. */
 const notByHand: Readonly<Record<string, string>> = {
+  holds: 'apps make them; they have a list, and what ended one is no person',
+  hold_steps: 'the page of a hold lists them; an operator’s void is in the audit log',
   operator_addresses: 'from where an operator signed in',
   operator_identities: 'the account at the identity provider',
   operator_recovery_codes: 'hashes',
