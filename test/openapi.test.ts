@@ -5,7 +5,7 @@ import { documented, findUndocumented } from './openapi.ts'
 const path = '/api/server/wallet/debit'
 const requestId = 'req_abc'
 const headers = { 'content-type': 'application/json', 'x-request-id': requestId }
-const good = { balance: 1, message: 'Debited 1.00 USD.', transactionId: `txn_${'0'.repeat(32)}` }
+const good = { balance: 1, available: 1, held: 0, message: 'Debited 1.00 USD.', transactionId: `txn_${'0'.repeat(32)}` }
 const refusal = { error: 'No.', code: 'INSUFFICIENT_BALANCE', requestId }
 
 type Sent = { status?: number; body?: unknown; changes?: Record<string, string>; method?: string; at?: string }
