@@ -178,7 +178,7 @@ export const bookGuards: readonly Guarded[] = [
     area: 'the writer',
     file: 'src/store/writer/careful-statement.ts',
     tests: [writer],
-    mutants: [[`\${lockSql} skip locked`, `\${lockSql}`]],
+    mutants: [[`isPatient ? '' : ' skip locked'`, `''`]],
   },
   {
     area: 'the writer',

@@ -21,7 +21,6 @@ import {
 import { ledgerRowsSql } from './ledger-rows.ts'
 import { resolveLinks, type ResolvedLink } from './resolve-links.ts'
 import { asReplay, type HoldResult, type PendingPosting, type PostingResult } from './posting.ts'
-import { maybe } from '../connection/rows.ts'
 
 export type CarefulAnswers = {
   readonly answers: readonly (readonly [PendingPosting, HoldResult])[]
@@ -62,36 +61,45 @@ export async function postLocked(
   }
 }
 
-const lockSql = `select balance, held, sequence, frozen_for from wallets where id = $1::uuid for update`
-
 /** Locks and reads the wallets, and reads the recorded outcomes. Outcomes are read after the locks, so both belong to one state. */
 async function lock(
-  client: Queryable,
+  client: Writing,
   batch: readonly PendingPosting[],
   links: readonly (ResolvedLink | undefined)[],
   isPatient: boolean,
 ): Promise<[Map<string, Wallet>, Map<string, Outcome>]> {
   const ids = [...new Set(links.flatMap((link) => (link?.isReachable ? [link.walletId] : [])))].sort()
-  const locking = isPatient
-    ? { name: 'lock-wallet', text: lockSql }
-    : { name: 'lock-free-wallet', text: `${lockSql} skip locked` }
   // One round trip: the connection is in pipeline mode, and the server runs the queries in order.
-  const locks = ids.map((id) =>
-    client.query<[bigint, bigint, bigint, Wallet['frozenFor']]>({ ...locking, values: [id], rowMode: 'array' }),
-  )
+  const locking = lockWallets(client, ids, isPatient)
   const reading = findOutcomes(
     client,
     plainArray(batch.filter(hasOutcome), (posting) => posting.referenceKey),
   )
-  const [outcomes, locked] = await Promise.all([reading, Promise.all(locks)])
-  const wallets = new Map<string, Wallet>()
-  locked.forEach(({ rows }, i) => {
-    const row = maybe(rows)
-    if (!row) return
-    const [balanceMinor, heldMinor, sequence, frozenFor] = row
-    wallets.set(ids[i]!, { balanceMinor, heldMinor, sequence: Number(sequence), frozenFor })
-  })
-  return [wallets, outcomes]
+  return await roundTrip([locking, reading])
+}
+
+type WalletRow = [id: string, balanceMinor: bigint, heldMinor: bigint, sequence: bigint, frozenFor: Wallet['frozenFor']]
+
+const walletSql = 'select id, balance, held, sequence, frozen_for from wallets where id ='
+/** The rows of the array are joined one after the other, so that a row is locked before the next one is read. */
+const walletsSql = (end: string) =>
+  `select w.* from unnest($1::uuid[]) as i(id) cross join lateral (${walletSql} i.id for update${end}) as w`
+
+/** In the order of the ids. A cluster refuses a statement that locks rows of several shards. */
+async function lockWallets(client: Writing, ids: readonly string[], isPatient: boolean): Promise<Map<string, Wallet>> {
+  const name = isPatient ? 'lock-wallets' : 'lock-free-wallets'
+  const end = isPatient ? '' : ' skip locked'
+  const locking = client.isCluster?.()
+    ? ids.map((id) => ({ name: `${name}-of-node`, text: `${walletSql} $1::uuid for update${end}`, values: [id] }))
+    : [{ name, text: walletsSql(end), values: [plainArray(ids, String)] }]
+  const locked = await Promise.all(locking.map((each) => client.query<WalletRow>({ ...each, rowMode: 'array' })))
+  const rows = locked.flatMap((each) => each.rows)
+  return new Map(
+    rows.map(([id, balanceMinor, heldMinor, sequence, frozenFor]) => [
+      id,
+      { balanceMinor, heldMinor, sequence: Number(sequence), frozenFor },
+    ]),
+  )
 }
 
 /** A void, an extension and an expiry have no reference. */
