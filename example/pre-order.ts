@@ -6,7 +6,7 @@ import { Billfold, BillfoldError } from '@billfold/sdk/server'
 import type { Hold } from '@billfold/sdk/contract'
 import type { Outcome } from './answers.ts'
 import type { Order, ShopUser, Store } from './store.ts'
-import { isDecided, nameOf, removesLink } from './wallet.ts'
+import { isDecided, nameOf, outcomeOfFailure } from './wallet.ts'
 
 /** Stores the reference before it asks for the hold, as `payOrder` does before it debits. */
 export async function reserveOrder(billfold: Billfold, store: Store, user: ShopUser, order: Order): Promise<Outcome> {
@@ -23,7 +23,6 @@ export async function reserveOrder(billfold: Billfold, store: Store, user: ShopU
     delete order.hold
     store.save()
   }
-  const { serviceUserId } = order.payment!
   try {
     const { hold, replayed } = await billfold.hold({
       ...order.payment!,
@@ -36,21 +35,7 @@ export async function reserveOrder(billfold: Billfold, store: Store, user: ShopU
     if (hold.status !== 'OPEN') return { kind: hold.status === 'EXPIRED' ? 'expired' : 'cancelled', orderId }
     return { kind: replayed ? 'reserved-once' : 'reserved', orderId }
   } catch (error) {
-    if (!(error instanceof BillfoldError)) throw error
-    if (error.code === 'INSUFFICIENT_BALANCE') {
-      order.status = 'refused'
-      order.shortfall = error.shortfall ?? order.amount
-      store.save()
-      return { kind: 'refused', orderId }
-    }
-    if (removesLink(store, user, serviceUserId, error)) {
-      // The service does not know this id any more, so this reference will never reserve money.
-      order.status = 'open'
-      store.save()
-      return { kind: 'not-linked', orderId }
-    }
-    if (!isDecided(error)) return { kind: 'unknown', orderId }
-    throw error
+    return outcomeOfFailure(store, user, order, error)
   }
 }
 

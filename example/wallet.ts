@@ -49,7 +49,7 @@ export async function readWallet(billfold: Billfold, store: Store, user: ShopUse
 }
 
 /** After `requiresAuth` the service does not know the id: the user disconnected the shop, so the shop removes its link too. */
-export function removesLink(store: Store, user: ShopUser, asked: string | undefined, error: unknown): boolean {
+function removesLink(store: Store, user: ShopUser, asked: string | undefined, error: unknown): boolean {
   if (!(error instanceof BillfoldError && error.requiresAuth)) return false
   if (asked !== undefined && user.serviceUserId === asked) store.removeLink(user)
   return true
@@ -85,23 +85,29 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
     store.save()
     return { kind: replayed ? 'paid-once' : 'paid', orderId }
   } catch (error) {
-    if (!(error instanceof BillfoldError)) throw error
-    if (error.code === 'INSUFFICIENT_BALANCE') {
-      order.status = 'refused'
-      order.shortfall = error.shortfall ?? order.amount
-      store.save()
-      return { kind: 'refused', orderId }
-    }
-    if (removesLink(store, user, payment.serviceUserId, error)) {
-      // The service does not know this id any more, so this reference will never move money.
-      order.status = 'open'
-      store.save()
-      return { kind: 'not-linked', orderId }
-    }
-    // Any other refusal, such as a frozen wallet, records nothing. The order keeps its reference, because an earlier request may still use it.
-    if (!isDecided(error)) return { kind: 'unknown', orderId }
-    throw error
+    return outcomeOfFailure(store, user, order, error)
   }
+}
+
+/** After a payment, or a reservation, that was refused or got no answer. Throws what is neither. */
+export function outcomeOfFailure(store: Store, user: ShopUser, order: Order, error: unknown): Outcome {
+  const orderId = order.id
+  if (!(error instanceof BillfoldError)) throw error
+  if (error.code === 'INSUFFICIENT_BALANCE') {
+    order.status = 'refused'
+    order.shortfall = error.shortfall ?? order.amount
+    store.save()
+    return { kind: 'refused', orderId }
+  }
+  if (removesLink(store, user, order.payment!.serviceUserId, error)) {
+    // The service does not know this id any more, so this reference will never move or reserve money.
+    order.status = 'open'
+    store.save()
+    return { kind: 'not-linked', orderId }
+  }
+  // Any other refusal, such as a frozen wallet, records nothing. The order keeps its reference, because an earlier request may still use it.
+  if (!isDecided(error)) return { kind: 'unknown', orderId }
+  throw error
 }
 
 /** Credits the wallet that paid, even if another one is linked now. Its referenceType makes it a separate reference, one per payment. */

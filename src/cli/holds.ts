@@ -1,4 +1,5 @@
 /** Commands to list and show holds, and to void one. */
+import { toHold } from '../actions/money/hold-body.ts'
 import { voidHoldByOperator } from '../actions/money/void-hold.ts'
 import type { Service } from '../actions/service.ts'
 import { newId } from '../actions/tokens.ts'
@@ -7,7 +8,7 @@ import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
 import {
   listEndedHolds,
   listHoldSteps,
-  listOpenHolds,
+  listUnclosedHolds,
   listOpenHoldsByEnd,
   type HoldStep,
 } from '../store/books/hold-lists.ts'
@@ -88,7 +89,7 @@ async function listHolds(service: Service, invocation: Invocation): Promise<Repl
 
 async function listOfWallet({ db: { pool } }: Service, walletId: string, limit: number): Promise<SeenHold[]> {
   const [open, ended] = await Promise.all([
-    listOpenHolds(pool, walletId, limit),
+    listUnclosedHolds(pool, walletId, limit),
     listEndedHolds(pool, walletId, { before: undefined, limit }),
   ])
   return [...open, ...ended].slice(0, limit)
@@ -158,22 +159,8 @@ function stepToJson({ number, kind, amountMinor, sequence, actor, reason, at }: 
 
 function holdToJson({ hold: stored, at }: SeenHold, currency: Currency) {
   const hold = viewHold(stored, at)
-  return {
-    id: holdIdOf(hold.id),
-    status: hold.status,
-    walletId: hold.walletId,
-    clientId: hold.clientId,
-    amount: majorNumber(hold.amountMinor, currency),
-    captured: majorNumber(hold.capturedMinor + hold.extraMinor, currency),
-    remaining: majorNumber(remainingOf(hold), currency),
-    currency: currency.code,
-    referenceType: hold.referenceType,
-    referenceId: hold.referenceId,
-    description: hold.description,
-    createdAt: hold.createdAt,
-    expiresAt: hold.expiresAt,
-    closedAt: hold.closedAt,
-  }
+  const { id, status, ...others } = toHold(hold, currency)
+  return { id, status, walletId: hold.walletId, clientId: hold.clientId, ...others }
 }
 
 async function voidHold(service: Service, invocation: Invocation): Promise<Reply> {

@@ -2,11 +2,11 @@
  * Exports all data about a user as one JSON document. It is streamed, so only a page of a long wallet is in memory, and contains
  * the entries up to the newest one at its start.
  */
-import { remainingOf, viewHold } from '../../ledger/hold.ts'
+import { viewHold } from '../../ledger/hold.ts'
 import { majorNumber } from '../../ledger/money.ts'
 import { listAuditOf } from '../../store/audit.ts'
 import { findMailReader } from '../../store/mails.ts'
-import { holdIdOf, transactionIdOf } from '../../store/outcomes.ts'
+import { transactionIdOf } from '../../store/outcomes.ts'
 import { transact } from '../../store/connection/database.ts'
 import { listUserAddresses } from '../../store/people/addresses.ts'
 import { listDevices } from '../../store/people/devices.ts'
@@ -21,6 +21,7 @@ import { recordAudit, type Actor } from '../audit.ts'
 import { browserName } from '../browser-name.ts'
 import { personRequests, takeLimit, type Limited } from '../limits.ts'
 import { notify, sendSoon } from '../mails/notify.ts'
+import { toHold } from '../money/hold-body.ts'
 import { personOf } from '../operators/independence.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
@@ -135,20 +136,11 @@ async function* writeData(service: Service, user: LiveUser): AsyncGenerator<stri
     ...(actor === `user:${userId}` && { address, detail }),
   }))
   yield* writeList('holds', pagesOfHolds(service, userId), ({ hold: stored, at, steps }) => {
-    const hold = viewHold(stored, at)
+    const { id, currency: _, ...others } = toHold(viewHold(stored, at), currency)
     return {
-      id: holdIdOf(hold.id),
-      with: names.get(hold.clientId) ?? hold.clientId,
-      status: hold.status,
-      amount: majorNumber(hold.amountMinor, currency),
-      captured: majorNumber(hold.capturedMinor + hold.extraMinor, currency),
-      remaining: majorNumber(remainingOf(hold), currency),
-      referenceType: hold.referenceType,
-      referenceId: hold.referenceId,
-      description: hold.description,
-      createdAt: hold.createdAt,
-      expiresAt: hold.expiresAt,
-      closedAt: hold.closedAt,
+      id,
+      with: names.get(stored.clientId) ?? stored.clientId,
+      ...others,
       steps: steps.map(({ kind, amountMinor, sequence, actor, at: doneAt }) => ({
         kind,
         amount: majorNumber(amountMinor, currency),

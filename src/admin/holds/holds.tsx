@@ -6,7 +6,7 @@ import { formatMinor, type Currency } from '../../ledger/money.ts'
 import {
   listEndedHolds,
   listHoldsByKey,
-  listOpenHolds,
+  listUnclosedHolds,
   listOpenHoldsByEnd,
   type HoldPoint,
 } from '../../store/books/hold-lists.ts'
@@ -45,7 +45,7 @@ async function readPage({ service }: AdminRequest, asked: Asked, after: HoldPoin
   const db = service.db.pool
   const limit = pageSize + 1
   if (asked.userId === undefined) return await listOpenHoldsByEnd(db, asked, { after, limit })
-  const open = after ? [] : await listOpenHolds(db, asked.userId, maxOpenOfUser)
+  const open = after ? [] : await listUnclosedHolds(db, asked.userId, maxOpenOfUser)
   return [...open, ...(await listEndedHolds(db, asked.userId, { before: after, limit }))]
 }
 

@@ -1,6 +1,6 @@
 /** The holds on a wallet: what is promised to apps, and how earlier holds ended. */
 import type { App } from '../../store/apps.ts'
-import { listEndedHolds, listOpenHolds } from '../../store/books/hold-lists.ts'
+import { listEndedHolds, listUnclosedHolds } from '../../store/books/hold-lists.ts'
 import type { SeenHold } from '../../store/writer/stored-holds.ts'
 import { HoldTable } from '../kit/hold-table.tsx'
 import { withQuery } from '../kit/parts.tsx'
@@ -15,7 +15,7 @@ export type WalletHolds = { readonly open: readonly SeenHold[]; readonly ended: 
 export async function readWalletHolds({ service }: AdminRequest, walletId: string): Promise<WalletHolds> {
   const db = service.db.pool
   const [open, ended] = await Promise.all([
-    listOpenHolds(db, walletId, maxOpen),
+    listUnclosedHolds(db, walletId, maxOpen),
     listEndedHolds(db, walletId, { before: undefined, limit: maxEnded }),
   ])
   return { open, ended }

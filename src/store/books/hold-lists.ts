@@ -4,10 +4,11 @@ import { plainArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
 import { referenceKeyOfUuid } from '../outcomes.ts'
+import type { StepKind } from '../writer/hold-book.ts'
 import { holdClockSql, holdColumns, toSeenHold, type HoldRow, type SeenHold } from '../writer/stored-holds.ts'
 
-/** The open holds of a wallet, the first to end first. */
-export async function listOpenHolds(db: Queryable, walletId: string, limit: number): Promise<SeenHold[]> {
+/** The holds of a wallet that nothing has closed, the first to end first; one of them may have expired. */
+export async function listUnclosedHolds(db: Queryable, walletId: string, limit: number): Promise<SeenHold[]> {
   const { rows } = await db.query<HoldRow>(
     `select ${holdColumns}, ${holdClockSql} as at from holds h where h.wallet_id = $1 and h.closed_at is null
      order by h.expires_at, h.id limit $2`,
@@ -39,7 +40,7 @@ export async function listEndedHolds(
 
 export type HoldStep = {
   readonly number: number
-  readonly kind: 'capture' | 'void' | 'expiry' | 'extend' | 'expiring'
+  readonly kind: StepKind
   readonly amountMinor: bigint
   readonly actor: string
   readonly reason: string | null

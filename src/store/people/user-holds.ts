@@ -1,5 +1,6 @@
 /** A wallet's holds as its user's pages need them, of all apps. */
 import type { Queryable } from '../connection/database.ts'
+import type { StepKind } from '../writer/hold-book.ts'
 import { holdClockSql, holdColumns, toSeenHold, type HoldRow, type SeenHold } from '../writer/stored-holds.ts'
 
 const isOpenSql = 'h.wallet_id = $1 and h.closed_at is null and h.expires_at > clock_timestamp()'
@@ -28,7 +29,7 @@ export async function sumOpenHolds(db: Queryable, walletId: string): Promise<Map
 
 export type HoldStep = {
   readonly holdId: string
-  readonly kind: 'capture' | 'void' | 'expiry' | 'extend' | 'expiring'
+  readonly kind: StepKind
   readonly amountMinor: bigint
   /** Of a capture's entry. */
   readonly sequence: number | null
