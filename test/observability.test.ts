@@ -9,7 +9,9 @@ import { logIn } from '../src/actions/people/log-in.ts'
 import { openMetrics } from '../src/platform/metrics.ts'
 import { newClient, type Client } from './client.ts'
 import { eventually } from './eventually.ts'
+import { newAppWithEvents } from './events/rig.ts'
 import { openForwarder } from './forwarder.ts'
+import { holdClient, holdOf, letHoldsAge } from './holds.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from './service.ts'
 
 let opened: TestService
@@ -191,6 +193,36 @@ test('a job that fails on a newer schema stops, is not a failure, and says so on
     await pool.query('alter table books_check rename column wallets_total to wallets_sum')
     await pool.query('delete from billfold_migrations where number = 9999')
   }
+})
+
+const holdCounts = async () => {
+  const kinds = ['created', 'captured', 'voided', 'extended', 'expired']
+  return await Promise.all(kinds.map((kind) => metric(`billfold_hold_steps_total{kind="${kind}"}`)))
+}
+
+test('what happens to holds is counted once, in either lane, and a repeat or a refusal is not', async () => {
+  const apps = [await newApp(opened.service), await newAppWithEvents(opened.service)]
+  expect(await holdCounts()).toEqual([0, 0, 0, 0, 0])
+  for (const app of apps) {
+    const { serviceUserId } = await newUser(opened.service, app)
+    const holder = newClient(opened.app.fetch, app)
+    await holder.credit(serviceUserId, 100)
+    const holds = holdClient(holder, app)
+    const place = async () => holdOf(await holds.place(serviceUserId, 10, { expiresIn: 3_600 })).id
+    const [captured, voided, ending] = [await place(), await place(), await place()]
+    expect((await holds.place(serviceUserId, 10, { referenceId: 'once' })).status).toBe(200)
+    expect((await holds.place(serviceUserId, 10, { referenceId: 'once' })).body['replayed']).toBe(true)
+    expect((await holds.place(serviceUserId, 99)).status).toBe(400)
+    await holds.capture(captured, { amount: 4, final: false, referenceType: 'PART', referenceId: '1' })
+    for (let time = 0; time < 2; time++) expect((await holds.capture(captured)).status).toBe(200)
+    for (let time = 0; time < 2; time++) expect((await holds.void(voided)).status).toBe(200)
+    await holds.extend(ending, 7_200)
+    await letHoldsAge(opened, 7_201)
+    // A debit closes what has expired before it is decided, outside of the queue.
+    expect((await holder.debit(serviceUserId, 80)).status).toBe(200)
+    await letHoldsAge(opened, -7_201)
+  }
+  expect(await holdCounts()).toEqual([8, 4, 2, 2, 2])
 })
 
 test('who waits for a connection is counted', async () => {

@@ -75,6 +75,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
   const faults = openRateLimit(1_000)
   const writer = openWriter(db.connection, config.writerLanes, {
     batch: metrics.batch,
+    hold: metrics.hold,
     fault: (lane, error) => {
       metrics.writerFault(lane)
       faults(`${lane} ${JSON.stringify(faultFields(error))}`, (suppressed) =>

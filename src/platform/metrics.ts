@@ -6,6 +6,7 @@ import { eventClasses, type EventCounts } from '../store/events/number-events.ts
 import { refusalCauses, type RefusalCause } from '../store/calls/refused-credentials.ts'
 import type { TopupState } from '../store/topups.ts'
 import { workKinds, type WorkKind } from '../store/work/work.ts'
+import { holdCounts, type HoldCount } from '../store/writer/hold-counts.ts'
 import type { Lane, PostingResult } from '../store/writer/posting.ts'
 import { version } from './version.ts'
 
@@ -33,6 +34,7 @@ export type Metrics = {
   readonly emergencySignIn: () => void
   /** A top-up reached a state. */
   readonly topup: (state: TopupState) => void
+  readonly hold: (step: HoldCount) => void
   readonly dispute: (state: DisputeState) => void
   /** A call to the card processor. */
   readonly processor: (result: ProcessorResult) => void
@@ -112,6 +114,9 @@ export function openMetrics(): Metrics {
     'Attempts to send a mail: sent, refused, away (will be retried), or unsure (the connection was lost).',
   ])
   const topups = counter(registry, 'billfold_topups_total', 'state', topupStates, ['Top-ups that reached a state.'])
+  const holds = counter(registry, 'billfold_hold_steps_total', 'kind', holdCounts, [
+    'What happened to holds: created, captured (a hold can have several captures), voided, expired, or extended.',
+  ])
   const disputes = counter(registry, 'billfold_disputes_total', 'state', disputeStates.slice(1), [
     'Disputes of card payments that were opened, won or lost.',
   ])
@@ -200,6 +205,7 @@ export function openMetrics(): Metrics {
     signIn: (who, result) => signIns.inc({ who, result }),
     emergencySignIn: () => emergencies.inc(),
     topup: (state) => topups.inc({ state }),
+    hold: (kind) => holds.inc({ kind }),
     dispute: (state) => state !== 'none' && disputes.inc({ state }),
     processor: (result) => processorCalls.inc({ result }),
     events: (counts) => {

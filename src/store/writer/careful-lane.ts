@@ -9,6 +9,7 @@ import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection
 import { postLocked } from './careful-statement.ts'
 import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { enqueue, newFairQueue, takeInTurn } from './fair-queue.ts'
+import { countHolds, type HoldCount } from './hold-counts.ts'
 import {
   findAhead,
   longestWaitMs,
@@ -24,6 +25,8 @@ export type LaneEvents = {
   readonly batch: (lane: Lane, size: number, ms: number, waitedMs: number) => void
   /** A batch, or one posting alone, failed. It is retried, or its caller gets the error. */
   readonly fault: (lane: Lane, error: unknown) => void
+  /** A hold was created, captured, voided or extended, or has expired. */
+  readonly hold: (step: HoldCount) => void
   /** A configured node of the cluster cannot coordinate batches; other nodes do. */
   readonly nodeFault: (error: unknown) => void
 }
@@ -177,8 +180,9 @@ async function post(
   for (const whole of lane.underWay.keys()) lane.underWay.set(whole, performance.now())
   const { client, number, doubts } = (lane.writer ??= await connect(lane))
   const doubtsBefore = doubts()
-  const { answers, held } = await postLocked(client, batch, { isPatient, writer: number })
+  const { answers, held, holdSteps } = await postLocked(client, batch, { isPatient, writer: number })
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
+  countHolds(lane.events.hold, answers, holdSteps)
   for (const [pending, result] of answers) {
     if (lane.quarantined.size > 0) release(lane, pending)
     pending.answer(result)

@@ -17,6 +17,7 @@ import {
   type HoldBook,
   type HoldKey,
   type HoldPlan,
+  type StepKind,
 } from './hold-book.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import { resolveLinks, type ResolvedLink } from './resolve-links.ts'
@@ -26,6 +27,7 @@ export type CarefulAnswers = {
   readonly answers: readonly (readonly [PendingPosting, HoldResult])[]
   /** Postings of wallets that another transaction has locked. */
   readonly held: readonly PendingPosting[]
+  readonly holdSteps: readonly StepKind[]
 }
 
 type Writing = Queryable & Partial<Pick<OpenClient, 'isCluster'>>
@@ -54,7 +56,7 @@ export async function postLocked(
     const writing = after.size > 0 ? write(client, planned, after, writer) : client.query(confirmSql)
     const holding = book && writeHolds(client, book)
     await roundTrip([writing, holding, ...journal(client, reported, { before, after }, writer), commit(client)])
-    return { answers, held }
+    return { answers, held, holdSteps: book?.steps.map(({ kind }) => kind) ?? [] }
   } catch (error) {
     await client.query('rollback').catch(() => {})
     throw error

@@ -10,6 +10,7 @@ import { writeOnNodes, type NodeChoice } from '../cluster/lane-nodes.ts'
 import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { postFast, type FastAnswers } from './fast-statement.ts'
 import { enqueue, newFairQueue, putBack, standingOf, takeInTurn, type Offer } from './fair-queue.ts'
+import { countHolds } from './hold-counts.ts'
 import {
   findAhead,
   isSameLink,
@@ -196,7 +197,7 @@ async function runBatch(lane: FastLane, batch: Batch): Promise<void> {
   try {
     writer = await opening
     lane.limits = writer.limits
-    await answerBatch(writer, postings)
+    await answerBatch(lane, writer, postings)
   } catch (error) {
     // A commit of unknown fate, a reference that another process used first, a locked row, a fault: the careful lane resolves each.
     lane.events.fault('fast', error)
@@ -231,13 +232,14 @@ function retryUndecided(lane: FastLane, { postings, behind }: Batch): void {
   if (waiting.length > 0) putBack(lane.waiting, waiting, shareOf)
 }
 
-async function answerBatch(writer: BatchWriter, batch: readonly PendingPosting[]): Promise<void> {
+async function answerBatch({ events }: FastLane, writer: BatchWriter, batch: readonly PendingPosting[]): Promise<void> {
   const { client, doubts } = writer.writerOf(batch)
   const doubtsBefore = doubts()
   const { answers, hasWritten, hasStandby } = await writer.post(batch)
   // A commit that wrote has reached the standby, and everything read before it too. A batch that only read proves nothing.
   if (hasStandby && !hasWritten) await client.query(confirmSql)
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
+  countHolds(events.hold, answers)
   for (const [pending, result] of answers) pending.answer(result)
 }
 

@@ -206,7 +206,12 @@ describe('a new hold', () => {
   test('takes the fast lane; the lane of holds has those to be reported, and those that may be refused', async () => {
     const lanes: string[] = []
     const { connection } = opened.service.db
-    const events = { batch: (lane: string) => void lanes.push(lane), fault: () => {}, nodeFault: () => {} }
+    const events = {
+      batch: (lane: string) => void lanes.push(lane),
+      fault: () => {},
+      hold: () => {},
+      nodeFault: () => {},
+    }
     const writer = openWriter(connection, 1, events)
     const { user } = await walletWith(100n, 0n, null)
     const lanesOf = async (amountMinor: bigint, hasEvents: boolean) => {

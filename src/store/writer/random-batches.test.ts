@@ -36,7 +36,12 @@ let direct: WriterClient
 beforeAll(async () => {
   opened = await openTestService()
   clientIds = [(await newApp(opened.service)).clientId, (await newApp(opened.service)).clientId]
-  writer = openWriter(opened.service.db.connection, 2, { batch: () => {}, fault: () => {}, nodeFault: () => {} })
+  writer = openWriter(opened.service.db.connection, 2, {
+    batch: () => {},
+    fault: () => {},
+    hold: () => {},
+    nodeFault: () => {},
+  })
   direct = await openWriterClient(opened.service.db.connection, 5_000, () => {})
 })
 afterAll(async () => {

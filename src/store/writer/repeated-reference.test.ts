@@ -20,6 +20,7 @@ beforeAll(async () => {
   writer = openWriter(opened.service.db.connection, 1, {
     batch: (lane, size) => batches.push(`${lane} ${size}`),
     fault: () => {},
+    hold: () => {},
     nodeFault: () => {},
   })
 })

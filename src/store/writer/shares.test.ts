@@ -28,6 +28,7 @@ beforeAll(async () => {
   writer = openWriter(opened.service.db.connection, 1, {
     batch: (_, size) => sizes.push(size),
     fault: () => {},
+    hold: () => {},
     nodeFault: () => {},
   })
 })

@@ -194,7 +194,12 @@ test('one reference of the service three times at once is one movement', async (
 async function postOverSilentWire(referenceId: string): Promise<unknown[]> {
   const user = await walletWith(10n, null)
   const wire = await openForwarder(opened.service.db.connection)
-  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {}, nodeFault: () => {} })
+  const writer = openWriter(wire.connection, 1, {
+    batch: () => {},
+    fault: () => {},
+    hold: () => {},
+    nodeFault: () => {},
+  })
   const service = { ...opened.service, writer }
   const before = said(await postByLink(user, -1n, { service }))
   wire.silence()
@@ -230,7 +235,12 @@ test('time that a posting waited before it reached the writer counts towards its
     description: null,
   }
   const wire = await openForwarder(opened.service.db.connection)
-  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {}, nodeFault: () => {} })
+  const writer = openWriter(wire.connection, 1, {
+    batch: () => {},
+    fault: () => {},
+    hold: () => {},
+    nodeFault: () => {},
+  })
   wire.cut()
   const late = writer.post({ ...posting, referenceKey }, performance.now() - 8_000)
   expect(await late.catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
@@ -377,6 +387,7 @@ const openQuietWriter = (faults: unknown[]) =>
   openWriter(opened.service.db.connection, 1, {
     batch: () => {},
     fault: (_, error) => faults.push(error),
+    hold: () => {},
     nodeFault: () => {},
   })
 
