@@ -42,6 +42,7 @@ export const notifications: Record<string, Notification> = {
   refund: { kind: 'refund', amountMinor: '5000', balanceMinor: '700', receipt, at },
   dispute: { kind: 'dispute', amountMinor: '5000', balanceMinor: '700', receipt, at },
   debt: { kind: 'dispute', amountMinor: '5000', balanceMinor: '-2000', receipt, at },
+  'debt-on-hold': { kind: 'dispute', amountMinor: '5000', balanceMinor: '1000', heldMinor: '3000', receipt, at },
   'refund-debt': { kind: 'refund', amountMinor: '5000', balanceMinor: '-2000', receipt, at },
   returned: { kind: 'returned', amountMinor: '5000', balanceMinor: '3000', receipt, at },
   declined: { kind: 'declined', amountMinor: '5000' },

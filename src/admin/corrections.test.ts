@@ -90,7 +90,7 @@ test('a refused correction is explained in a sentence, and nothing is recorded a
   const { base, serviceUserId, transaction } = await newWallet(60)
   const good = { direction: 'debit', amount: '5', account: 'adjustments', transaction: '', reason: 'x' }
   const wrongs: [Record<string, string>, string][] = [
-    [{ amount: '30.01' }, 'The wallet does not hold that much'],
+    [{ amount: '30.01' }, 'The wallet does not have that much'],
     [{ amount: '0' }, 'Enter an amount above zero'],
     [{ account: 'cards' }, 'Choose an account from the list'],
     [{ transaction: 'txn_1' }, 'Enter txn_ and 32 characters'],

@@ -122,6 +122,15 @@ test.each([
   expect((await call('list', ...args)).exitCode).toBe(expected)
 })
 
+test('a wallet with less than is held is not unfrozen, and says what is missing', async () => {
+  const ofWallet = (...args: string[]) => callCommand(['wallet', ...args], { DATABASE_URL: opened.databaseUrl })
+  const { pool } = opened.service.db
+  await pool.query(`update wallets set frozen_for = 'debt', balance = 50_00 where id = $1`, [user.userId])
+  const { exitCode, stderr } = await ofWallet('unfreeze', user.userId, '--reason', 'x')
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('has less than zero available')])
+  expect((await ofWallet('show', user.userId)).stdout).toContain('frozen until its available balance is back to zero')
+})
+
 test('wallet show prints what is held and available', async () => {
   const { stdout } = await callCommand(['wallet', 'show', user.userId], { DATABASE_URL: opened.databaseUrl })
   expect(stdout).toMatch(/balance +100\.00 USD\nheld +60\.00 USD\navailable +40\.00 USD/)

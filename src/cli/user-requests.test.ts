@@ -104,7 +104,7 @@ test('user delete only asks: nothing is deleted until an operator approves it in
 test('user delete is refused while the wallet holds money, with the amount', async () => {
   await newClient(opened.app.fetch, shop).credit(serviceUserId, 12.5)
   const { exitCode, stderr } = await run('delete', userId, ...reason)
-  expect([exitCode, stderr.includes('The wallet still holds 12.50 USD.')]).toEqual([1, true])
+  expect([exitCode, stderr.includes('The wallet still has 12.50 USD.')]).toEqual([1, true])
   expect([await audited(), await mails()]).toEqual([[], []])
 })
 

@@ -104,7 +104,9 @@ function transactionOf(t: Transfer, currency: Currency) {
 function stateText({ frozenFor, frozenReason }: WalletRow): string {
   if (frozenFor === null) return 'active'
   if (frozenFor === 'closed') return 'closed: the account was deleted'
-  return frozenFor === 'debt' ? 'frozen until its debt is repaid' : `frozen by an operator: ${frozenReason}`
+  return frozenFor === 'debt'
+    ? 'frozen until its available balance is back to zero'
+    : `frozen by an operator: ${frozenReason}`
 }
 
 function transferLine(t: Transfer, money: (minor: bigint) => string): string {

@@ -38,7 +38,7 @@ export const walletCommands: readonly Command[] = [
   {
     name: 'wallet freeze',
     database: 'writes',
-    summary: 'freeze a wallet: no debits and no new top-ups; credits still post',
+    summary: 'freeze a wallet: no debits, new holds or new top-ups; credits and captures of its holds still post',
     positionals: ['wallet'],
     flags: { reason },
     details,
@@ -53,7 +53,7 @@ export const walletCommands: readonly Command[] = [
   {
     name: 'wallet unfreeze',
     database: 'writes',
-    summary: 'unfreeze a wallet; a wallet below zero unfreezes when its debt is repaid',
+    summary: 'unfreeze a wallet; one with less than zero available unfreezes when that is back to zero',
     positionals: ['wallet'],
     flags: { reason },
     details,
@@ -116,7 +116,7 @@ function frozenReply(walletId: string, result: FreezeResult, isActive: boolean):
   if (result === 'unknown-wallet') throw new CommandRefused(`There is no wallet ${walletId}.`)
   if (result === 'closed') throw new CommandRefused(`Wallet ${walletId} is closed for good: the account was deleted.`)
   if (result === 'in-debt')
-    throw new CommandRefused(`Wallet ${walletId} is below zero: it unfreezes when the debt is repaid.`)
+    throw new CommandRefused(`Wallet ${walletId} has less than zero available: it unfreezes when that is back to zero.`)
   const already = result === 'already' ? ' already' : ''
   return {
     json: { walletId, isActive, isChanged: result === 'done' },

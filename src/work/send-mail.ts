@@ -1,6 +1,6 @@
 /** Sends a mail that notifies a user. */
 import { stopUrlOf } from '../actions/mails/stop-mails.ts'
-import { writeNotification, type Notification } from '../actions/mails/write-letters.ts'
+import { availableAfter, writeNotification, type Notification } from '../actions/mails/write-letters.ts'
 import type { Service } from '../actions/service.ts'
 import { chooseLanguage } from '../languages/languages.ts'
 import { findMailReader, updateMailTried, type MailChoice } from '../store/mails.ts'
@@ -19,7 +19,7 @@ const choices: Partial<Record<Notification['kind'], MailChoice>> = {
 
 /** A user whose refund leaves a debt is notified despite an opt-out. */
 function choiceOf(notification: Notification): MailChoice | undefined {
-  const owes = notification.kind === 'refund' && BigInt(notification.balanceMinor) < 0n
+  const owes = notification.kind === 'refund' && availableAfter(notification) < 0n
   return owes ? undefined : choices[notification.kind]
 }
 

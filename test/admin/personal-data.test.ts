@@ -87,7 +87,7 @@ test('money left: the amount is named, and there is no form', async () => {
   await rig.cli(['wallet', 'credit', userId, '--amount', '34.56', '--reason', 'Welcome'])
   await open()
   await unfold('Delete the account')
-  await says('The wallet still holds 34.56 USD.')
+  await says('The wallet still has 34.56 USD.')
   await expectUsable('kept')
 })
 
@@ -136,7 +136,7 @@ test('a waiting request that money prevents says how much, in place of the butto
   await askByCommand()
   await rig.cli(['wallet', 'credit', userId, '--amount', '12.50', '--reason', 'Welcome'])
   await open()
-  await says('The wallet still holds 12.50 USD.')
+  await says('The wallet still has 12.50 USD.')
   expect(await card().getByRole('button', { name: 'Approve' }).count()).toBe(0)
   await expectUsable('waits-kept')
 })

@@ -9,6 +9,7 @@ import { sendMail } from '../../src/work/send-mail.ts'
 import { receiptCodeOf } from '../../src/ledger/receipt-code.ts'
 import { openMetrics } from '../../src/platform/metrics.ts'
 import { openDatabase } from '../../src/store/connection/database.ts'
+import { holdClient } from '../holds.ts'
 import { mailsTo } from '../page.ts'
 import { letPass, topupTables } from '../time.ts'
 import { openBench, type Bench, type Payer } from './rig.ts'
@@ -84,6 +85,28 @@ test('the mail about a dispute of spent money says what is owed and how to repay
   bench.standIn.state.winDispute(id)
   await resolve(id)
   expect((await subjects(payer, 3)).slice(2)).toEqual(['$25.00 is back in your wallet'])
+})
+
+test('a dispute that leaves less than is on hold is a debt too, and a card payment repays it', async () => {
+  const payer = await bench.newPayer()
+  const id = await payer.begin(25)
+  bench.standIn.state.pay(id)
+  await resolve(id)
+  await letters(payer, 1)
+  await payer.client.credit(payer.serviceUserId, 5)
+  expect((await holdClient(payer.client, bench.credentials).place(payer.serviceUserId, 20)).status).toBe(200)
+  bench.standIn.state.dispute(id)
+  await resolve(id)
+  const reversal = (await letters(payer, 2))[1]!
+  expect(reversal.text).toContain('Your available balance is now below zero')
+  expect(reversal.text).toContain('You owe: $15.00')
+  expect(reversal.text).toContain('Repay $15.00')
+  const part = await payer.begin(10)
+  bench.standIn.state.pay(part)
+  await resolve(part)
+  const repaid = (await letters(payer, 3))[2]!
+  expect(repaid.subject).toBe('Part of your debt is repaid')
+  expect(repaid.text).toContain('You owe: $5.00')
 })
 
 const begin = async (payer: Payer, isDeclined = true) => {

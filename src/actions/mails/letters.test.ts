@@ -143,8 +143,8 @@ test('a mail to the old address masks the new one', () => {
   expect(maskEmail('ada.lovelace@example.org').replaceAll('\u200c', '')).toBe('a•••@example.org')
 })
 
-test('a debt mail says how much is owed, and how to repay it', () => {
-  const { lines, details, after } = sampleLetters('en')['debt']!
+test.each(['debt', 'debt-on-hold'])('a mail about a %s says how much is owed, and how to repay it', (name) => {
+  const { lines, details, after } = sampleLetters('en')[name]!
   expect(lines).toContain(english.debtText)
   expect(details).toContainEqual(['You owe', '$20.00'])
   expect(after).toContain(english.debtNext.replace('{amount}', '$20.00'))

@@ -148,16 +148,18 @@ describe('the user chooses', () => {
     await updateMailChoice(pool(), userId, 'receipts', false)
     await notify(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:1` })
     await notify(pool(), userId, { ...receipt, balanceMinor: '-2500' }, { id: `${userId}:2` })
+    await notify(pool(), userId, { ...receipt, balanceMinor: '0', heldMinor: '2500' }, { id: `${userId}:4` })
     await notify(pool(), userId, { kind: 'password-changed', at: receipt.at, browser: null }, { id: userId })
     await sendMails(opened.service)
     expect(server.subjects(emailOf(userId)).sort()).toEqual([
+      '$25.00 goes back to your card',
       '$25.00 goes back to your card',
       'Your wallet has a new password',
     ])
     await updateMailChoice(pool(), userId, 'receipts', true)
     await notify(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:3` })
     await sendMails(opened.service)
-    expect(server.subjects(emailOf(userId))).toHaveLength(3)
+    expect(server.subjects(emailOf(userId))).toHaveLength(4)
   })
 
   test('a mail that can be stopped says how in its headers; one that cannot says nothing of it', async () => {

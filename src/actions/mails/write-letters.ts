@@ -75,6 +75,8 @@ export function writeCodeLetter({ language, config }: Writer, mail: CodeMail): L
 type Moved = {
   readonly amountMinor: string
   readonly balanceMinor: string
+  /** What open holds reserved then; absent when nothing was held. */
+  readonly heldMinor?: string
   /** Support finds the transaction by this code. */
   readonly receipt: string
   readonly at: string
@@ -91,7 +93,7 @@ export type Notification =
       readonly clientId: string
       readonly description: string | null
       readonly connectedAt: string
-    } & Omit<Moved, 'balanceMinor'>)
+    } & Omit<Moved, 'balanceMinor' | 'heldMinor'>)
   | { readonly kind: 'password-changed'; readonly at: string; readonly browser: string | null }
   /** To the old address. */
   | { readonly kind: 'email-changed'; readonly at: string; readonly newEmail: string }
@@ -120,13 +122,18 @@ type Repaid = {
   readonly restMinor: bigint
 }
 
-/** A card payment into a wallet below zero repays the debt first; undefined if there was none. */
-function repaidOf({ amountMinor, balanceMinor }: Moved): Repaid | undefined {
-  const [amount, balance] = [BigInt(amountMinor), BigInt(balanceMinor)]
-  const debtMinor = amount - balance
+/** A debt is less than zero available: what is on hold cannot pay it. */
+export function availableAfter({ balanceMinor, heldMinor = '0' }: Moved): bigint {
+  return BigInt(balanceMinor) - BigInt(heldMinor)
+}
+
+/** A card payment into a wallet with a debt repays the debt first; undefined if there was none. */
+function repaidOf(moved: Moved): Repaid | undefined {
+  const [amount, available] = [BigInt(moved.amountMinor), availableAfter(moved)]
+  const debtMinor = amount - available
   if (debtMinor <= 0n) return undefined
-  if (balance < 0n) return { words: 'repaidPart', repaidMinor: amount, restMinor: -balance }
-  return { words: balance === 0n ? 'repaid' : 'repaidMore', repaidMinor: debtMinor, restMinor: balance }
+  if (available < 0n) return { words: 'repaidPart', repaidMinor: amount, restMinor: -available }
+  return { words: available === 0n ? 'repaid' : 'repaidMore', repaidMinor: debtMinor, restMinor: available }
 }
 
 /** The texts of the top-up page, so that mail and page say the same. */
@@ -181,9 +188,9 @@ export function writeNotification({ language, config }: Writer, notification: No
     case 'dispute':
     case 'returned': {
       const amount = { amount: money(notification.amountMinor) }
-      const balanceMinor = BigInt(notification.balanceMinor)
+      const availableMinor = availableAfter(notification)
       const repaid = notification.kind === 'topup' ? repaidOf(notification) : undefined
-      const isOwing = balanceMinor < 0n && notification.kind !== 'returned'
+      const isOwing = availableMinor < 0n && notification.kind !== 'returned'
       const disputed = notification.kind === 'dispute' ? [text('disputeNext')] : []
       const written = letter(
         `${notification.kind}Title`,
@@ -195,13 +202,13 @@ export function writeNotification({ language, config }: Writer, notification: No
         ...(repaid ? repaidLetter(language, written, repaid, money) : written),
         details: [
           // The debt comes first, because it is what the user has to act on.
-          ...(isOwing ? [[text('owed'), money(-balanceMinor)] as const] : []),
+          ...(isOwing ? [[text('owed'), money(-availableMinor)] as const] : []),
           [text('amount'), amount.amount],
-          ...(isOwing ? [] : [[text('balance'), money(balanceMinor)] as const]),
+          ...(isOwing ? [] : [[text('balance'), money(notification.balanceMinor)] as const]),
           when(notification.at),
           [text('receipt'), notification.receipt],
         ],
-        after: [...(isOwing ? [text('debtNext', { amount: money(-balanceMinor) })] : []), ...disputed],
+        after: [...(isOwing ? [text('debtNext', { amount: money(-availableMinor) })] : []), ...disputed],
         isUrgent: isOwing || notification.kind === 'dispute',
       }
     }

@@ -186,9 +186,10 @@ export async function postCorrection(service: Service, actor: Actor, correction:
 
 /** Texts for the ledger's refusals. */
 export const correctionRefusals: Readonly<Record<string, string>> = {
-  INSUFFICIENT_BALANCE: 'The wallet does not hold that much: a correction never puts a wallet below zero.',
+  INSUFFICIENT_BALANCE:
+    'The wallet has less than that available: a correction never puts a wallet below zero, and never takes what apps hold.',
   BALANCE_LIMIT: 'The balance would be too high.',
-  WALLET_INACTIVE: 'The wallet is below zero or closed: nothing can be taken from it.',
+  WALLET_INACTIVE: 'The wallet has less than zero available, or is closed: nothing can be taken from it.',
   WALLET_CLOSED: 'The account was deleted: its wallet takes no money.',
 }
 

@@ -170,7 +170,7 @@ export function describeKept(reason: KeptReason, balanceMinor: bigint, currency:
   const amount = `${formatMinor(magnitude(balanceMinor), currency)} ${currency.code}`
   const texts: Readonly<Record<KeptReason, string>> = {
     hold: 'An app holds money of the wallet. Try again when the hold is captured, voided or expired.',
-    balance: `The wallet still holds ${amount}. Pay it out first: refund the card top-ups, or take the money out with a correction and send it to the user.`,
+    balance: `The wallet still has ${amount}. Pay it out first: refund the card top-ups, or take the money out with a correction and send it to the user.`,
     debt: `The user owes ${amount}. Until the debt is repaid, or written off with a correction, the account stays.`,
     frozen: 'The wallet is frozen by an operator. Unfreeze it first, if its reason is settled.',
     topup: 'A card top-up is in progress. Try again when it has ended.',

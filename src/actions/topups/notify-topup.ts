@@ -26,6 +26,7 @@ export async function notifyMovement(
     kind: kinds[referenceType as MovementType],
     amountMinor: String(amountMinor < 0n ? -amountMinor : amountMinor),
     balanceMinor: String(outcome.balanceMinor),
+    ...(outcome.heldMinor > 0n && { heldMinor: String(outcome.heldMinor) }),
     receipt: receiptCodeOf(outcome.referenceKey),
     at: at.toISOString(),
   }

@@ -1,5 +1,5 @@
 /** The pages that show holds to operators. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { getHoldLevels } from '../../store/books/hold-lists.ts'
 import { newClient, type Client } from '../../../test/client.ts'
 import { holdClient, holdOf, letHoldsAge } from '../../../test/holds.ts'
@@ -41,8 +41,9 @@ const html = async (path: string, by = finance) => {
   return response.status === 200 ? await response.text() : `status ${response.status}`
 }
 /** Text of the page without tags, so that amounts can be read in order. */
-const words = async (path: string, by = finance) =>
-  (await html(path, by))
+const words = async (path: string, by = finance) => asWords(await html(path, by))
+const asWords = (page: string) =>
+  page
     .replaceAll(/<(script|style)[\s\S]*?<\/\1>/g, '')
     .replaceAll(/<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ')
@@ -301,15 +302,65 @@ describe('the search', () => {
   })
 })
 
-test('a wallet with less than is held is in debt on the overview', async () => {
-  await opened.service.db.pool.query(
-    `update wallets set frozen_for = 'debt', balance = 50_00, held = 60_00 where id = $1`,
-    [user.userId],
-  )
-  expect(await words('/admin/overview')).toMatch(/Wallets in debt −?-?\$10\.00 1 /)
-  await opened.service.db.pool.query(`update wallets set frozen_for = null, balance = 100_00 where id = $1`, [
+const setWallet = (frozenFor: string | null, balanceMinor: number) =>
+  opened.service.db.pool.query('update wallets set frozen_for = $2, balance = $3 where id = $1', [
     user.userId,
+    frozenFor,
+    balanceMinor,
   ])
+
+describe('a wallet with less than is held', () => {
+  beforeEach(() => setWallet('debt', 50_00))
+  afterEach(() => setWallet(null, 100_00))
+
+  test('is in debt on the overview, and in the list and file of wallets in debt, with what is available', async () => {
+    expect(await words('/admin/overview')).toMatch(/Wallets in debt −?-?\$10\.00 1 /)
+    expect(await html('/admin/wallets?state=debt')).toContain(wallet())
+    expect(await words('/admin/wallets?state=debt')).toMatch(/1 wallet .*\$50\.00 −\$10\.00 available frozen for debt/)
+    const [head, row] = parseCsv(await html('/admin/wallets.csv?state=debt'))
+    expect([row![head!.indexOf('balance')], row![head!.indexOf('available')]]).toEqual(['50.00', '-10.00'])
+  })
+
+  test('is not unfrozen by an operator, who reads what is missing', async () => {
+    const support = await newOperator(opened, 'support')
+    expect(await words(wallet(), support)).toContain(
+      'unfrozen automatically when its available balance is back to zero',
+    )
+    await setWallet('operator', 50_00)
+    expect(await words(wallet(), support)).toContain('Unfreeze the wallet')
+    const answer = await support.post(`${wallet()}/unfreeze`, { reason: 'x' })
+    expect(await words(answer.headers.get('location')!)).toContain('but the available balance is below zero')
+  })
+})
+
+test('a wallet in the list shows what is available only beside a hold', async () => {
+  expect(await words(`/admin/wallets?q=${user.userId}@`)).toMatch(/\$100\.00 \$40\.00 available/)
+  await holds.void(id)
+  expect(await words(`/admin/wallets?q=${user.userId}@`)).not.toContain('available')
+})
+
+const after = async (response: Promise<Response>) => asWords(await (await response).text())
+const askDebit = (amount: string) =>
+  after(finance.post(`${wallet()}/correct`, { amount, direction: 'debit', account: 'adjustments', reason: 'x' }))
+
+describe('before money moves', () => {
+  test('a bonus and a correction show the balance and what is available, now and after', async () => {
+    const sides =
+      /Balance now \$100\.00 → Balance after \$(\d+)\.00 Available now \$40\.00 → Available after \$(\d+)\.00/
+    const bonus = await after(finance.post(`${wallet()}/bonus`, { amount: '5', bonusReason: 'x' }))
+    expect(sides.exec(bonus)?.slice(1)).toEqual(['105', '45'])
+    const correction = { amount: '40', direction: 'debit', account: 'adjustments', reason: 'x' }
+    const taken = await after(finance.post(`${wallet()}/correct`, correction))
+    expect(sides.exec(taken)?.slice(1)).toEqual(['60', '0'])
+    expect(await words(`${wallet()}/correct`)).toContain('The balance is $100.00 , and apps hold $60.00 of it.')
+    await holds.void(id)
+    expect(await after(finance.post(`${wallet()}/correct`, correction))).not.toContain('Available now')
+  })
+
+  test('a correction that takes held money is refused on its form, and says why', async () => {
+    expect(await askDebit('40.01')).toMatch(/apps hold a part of that: less is available/i)
+    expect(await askDebit('100.01')).toMatch(/the wallet does not have that much/i)
+  })
 })
 
 test('the gauges count open holds, sum what is left of them, and say how late the first expired one is', async () => {

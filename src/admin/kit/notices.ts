@@ -13,9 +13,10 @@ const notices: Readonly<Record<string, string>> = {
   'events-replayed': 'These events are sent again.',
   'events-go-on': 'The endpoint goes on from there.',
   'secret-revoked': 'The secret is revoked. It is refused everywhere within a second.',
-  'wallet-frozen': 'The wallet is frozen: it takes credits only.',
+  'wallet-frozen': 'The wallet is frozen: it takes credits, and captures of holds that it already has.',
   'wallet-unfrozen': 'The wallet is active again.',
-  'wallet-in-debt': 'Your freeze is lifted, but the wallet is below zero: it stays frozen until the debt is repaid.',
+  'wallet-in-debt':
+    'Your freeze is lifted, but the available balance is below zero: the wallet stays frozen until it is back to zero.',
   'topup-refunded': 'The refund is made. The ledger shows it within a minute.',
   'hold-voided': 'The hold is voided: its money is available to the user again.',
   'note-kept': 'The note is saved. Every operator sees it here.',

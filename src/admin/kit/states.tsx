@@ -42,6 +42,11 @@ export function PeopleTable({ currency, people, balance = ['Balance'], since = '
           <td class="wide">{person.email}</td>
           <td class="number">
             <Money minor={person.balanceMinor} currency={currency} />
+            {person.heldMinor > 0n && (
+              <div class="small muted">
+                <Money minor={person.balanceMinor - person.heldMinor} currency={currency} /> available
+              </div>
+            )}
           </td>
           <td>
             <WalletState frozenFor={person.frozenFor} />

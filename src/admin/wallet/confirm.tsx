@@ -1,4 +1,4 @@
-/** The confirmation before a wallet is changed: what will happen, and the balance before and after. */
+/** The confirmation before a wallet is changed: what will happen, and the balance, with holds also what is available, before and after. */
 import type { ComponentChildren } from 'preact'
 import { readAllowance, type Allowance } from '../../actions/money/correct-wallet.ts'
 import type { Currency } from '../../ledger/money.ts'
@@ -38,7 +38,15 @@ export async function showConfirm(request: AdminRequest, asked: Asked): Promise<
           <input key={name} type="hidden" name={name} value={value} />
         ))}
         <Facts rows={rows} />
-        <BeforeAfter before={wallet.balanceMinor} after={wallet.balanceMinor + amountMinor} currency={currency} />
+        <BeforeAfter what="Balance" before={wallet.balanceMinor} change={amountMinor} currency={currency} />
+        {wallet.heldMinor > 0n && (
+          <BeforeAfter
+            what="Available"
+            before={wallet.balanceMinor - wallet.heldMinor}
+            change={amountMinor}
+            currency={currency}
+          />
+        )}
         <p class="muted small">
           {magnitude(amountMinor) > allowance.leftMinor
             ? 'A second operator must approve it. Until then nothing moves.'
@@ -71,12 +79,14 @@ export function AllowanceText({ allowance, currency }: { allowance: Allowance; c
   )
 }
 
-function BeforeAfter({ before, after, currency }: { before: bigint; after: bigint; currency: Currency }) {
+type Change = { what: string; before: bigint; change: bigint; currency: Currency }
+
+function BeforeAfter({ what, before, change, currency }: Change) {
   return (
     <div class="before-after">
-      <Side label="Balance now" minor={before} currency={currency} />
+      <Side label={`${what} now`} minor={before} currency={currency} />
       <span aria-hidden="true">→</span>
-      <Side label="Balance after" minor={after} currency={currency} />
+      <Side label={`${what} after`} minor={before + change} currency={currency} />
     </div>
   )
 }

@@ -72,8 +72,13 @@ async function showCorrectForm(
       {hasProblems && <Notice kind="bad">Nothing was done. Check the fields below.</Notice>}
       <Form request={request} action={`/admin/wallets/${person.id}/correct`} class="card stack">
         <p>
-          The balance is <Money minor={wallet.balanceMinor} currency={currency} />.{' '}
-          <AllowanceText allowance={allowance} currency={currency} />
+          The balance is <Money minor={wallet.balanceMinor} currency={currency} />
+          {wallet.heldMinor > 0n && (
+            <>
+              , and apps hold <Money minor={wallet.heldMinor} currency={currency} /> of it
+            </>
+          )}
+          . <AllowanceText allowance={allowance} currency={currency} />
         </p>
         <div class="columns">
           <Field
@@ -165,8 +170,10 @@ async function confirmCorrection(request: AdminRequest, target: Target): Promise
   const read = await readCorrection(request, target)
   if ('problems' in read) return await showCorrectForm(request, target, read.problems)
   const after = wallet.balanceMinor + read.amountMinor
-  if (read.amountMinor < 0n && after < 0n)
-    return await showCorrectForm(request, target, { amount: 'the wallet does not hold that much' })
+  if (read.amountMinor < 0n && after < wallet.heldMinor)
+    return await showCorrectForm(request, target, {
+      amount: after < 0n ? 'the wallet does not have that much' : 'apps hold a part of that: less is available',
+    })
   if (after > maxBalanceMinor)
     return await showCorrectForm(request, target, { amount: 'the balance would be too high' })
   const { service, form } = request

@@ -87,7 +87,7 @@ function Bonus({ request, wallet, problems, allowance }: ActionProps) {
 
 function Freeze({ request, wallet, problems }: ActionProps) {
   if (wallet.frozenFor === 'debt')
-    return <p class="muted">The wallet is unfrozen automatically when its debt is repaid.</p>
+    return <p class="muted">The wallet is unfrozen automatically when its available balance is back to zero.</p>
   const isFrozen = wallet.frozenFor === 'operator'
   return (
     <Form request={request} action={`/admin/wallets/${wallet.id}/${isFrozen ? 'unfreeze' : 'freeze'}`} class="stack">
@@ -98,7 +98,7 @@ function Freeze({ request, wallet, problems }: ActionProps) {
         hint={
           isFrozen
             ? 'For the audit log.'
-            : 'For the audit log. A frozen wallet takes credits only. Open widgets show this at once.'
+            : 'For the audit log. A frozen wallet takes credits, and captures of holds that it already has. Open widgets show this at once.'
         }
         problem={problems['reason']}
         attributes={{ required: true, maxlength: 500 }}

@@ -166,7 +166,9 @@ function NoWallets({ q, isFiltered }: { q: string; isFiltered: boolean }) {
   if (q === '' && isFiltered)
     return (
       <Empty title="No wallet is in this state">
-        <p>An operator can freeze a wallet. A charge-back that leaves it below zero freezes it automatically.</p>
+        <p>
+          An operator can freeze a wallet. A charge-back that leaves less than zero available freezes it automatically.
+        </p>
       </Empty>
     )
   if (q !== '')
@@ -211,10 +213,11 @@ async function exportWallets(request: AdminRequest): Promise<Response> {
         currency.code,
         person.frozenFor ?? 'active',
         person.createdAt.toISOString(),
+        plain(formatMinor(person.balanceMinor - person.heldMinor, currency)),
       ]),
     )
     return { ...found, lines }
   }
-  const head = ['userId', 'email', 'firstName', 'lastName', 'balance', 'currency', 'state', 'createdAt']
+  const head = ['userId', 'email', 'firstName', 'lastName', 'balance', 'currency', 'state', 'createdAt', 'available']
   return download(`wallets-${dayText(service.now())}.csv`, csvPages(head, readPage))
 }

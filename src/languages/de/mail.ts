@@ -66,9 +66,9 @@ export const words: Words['mail'] = {
     'Ihre Bank hat eine Kartenzahlung zurückgebucht, mit der Sie Ihre Wallet aufgeladen haben, weil die Zahlung angefochten wurde. Der Betrag hat Ihre Wallet verlassen.',
   disputeNext:
     'Wenn Sie die Zahlung nicht angefochten haben, fragen Sie Ihre Bank. Stellt sich die Zahlung als berechtigt heraus, kommt das Geld automatisch zurück.',
-  debtText: 'Ihr Kontostand ist jetzt im Minus; deshalb sind Zahlungen ausgesetzt.',
+  debtText: 'Ihr verfügbarer Kontostand ist jetzt im Minus; deshalb sind Zahlungen ausgesetzt.',
   debtNext:
-    'Zum Ausgleichen öffnen Sie Ihre Wallet in einer App, die sie nutzt, und wählen Sie „{amount} ausgleichen“. Sobald der Kontostand wieder bei null ist, sind Zahlungen wieder möglich.',
+    'Zum Ausgleichen öffnen Sie Ihre Wallet in einer App, die sie nutzt, und wählen Sie „{amount} ausgleichen“. Sobald der verfügbare Kontostand wieder bei null ist, sind Zahlungen wieder möglich.',
   returnedTitle: '{amount} sind wieder in Ihrer Wallet',
   returnedText:
     'Was Ihre Wallet wegen einer angefochtenen oder erstatteten Kartenzahlung verlassen hatte, ist zurückgekommen.',

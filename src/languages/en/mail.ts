@@ -63,9 +63,9 @@ export const words = {
     'Your bank reversed a card payment that added money to your wallet, because the payment was disputed. The amount has left your wallet.',
   disputeNext:
     'If you did not dispute it, ask your bank. If the payment is found to be valid, the money comes back automatically.',
-  debtText: 'Your balance is now below zero, so payments are paused.',
+  debtText: 'Your available balance is now below zero, so payments are paused.',
   debtNext:
-    'To repay, open your wallet in an app that uses it and choose “Repay {amount}”. Payments work again as soon as the balance is back to zero.',
+    'To repay, open your wallet in an app that uses it and choose “Repay {amount}”. Payments work again as soon as your available balance is back to zero.',
   returnedTitle: '{amount} is back in your wallet',
   returnedText: 'The money that left your wallet for a disputed or refunded card payment has come back.',
   declinedTitle: 'Your card was declined',

@@ -65,9 +65,9 @@ export const words: Words['mail'] = {
     'Tu banco ha anulado un pago con tarjeta con el que añadiste dinero, porque se ha disputado. El importe ha salido de tu monedero.',
   disputeNext:
     'Si no has disputado tú el pago, pregunta a tu banco. Si se decide que el pago era correcto, el dinero vuelve automáticamente.',
-  debtText: 'Tu saldo es ahora negativo, así que los pagos están en pausa.',
+  debtText: 'Tu saldo disponible es ahora negativo, así que los pagos están en pausa.',
   debtNext:
-    'Para pagarlo, abre tu monedero en una app que lo use y elige «Devolver {amount}». Los pagos vuelven a funcionar en cuanto el saldo vuelve a cero.',
+    'Para pagarlo, abre tu monedero en una app que lo use y elige «Devolver {amount}». Los pagos vuelven a funcionar en cuanto el saldo disponible vuelve a cero.',
   returnedTitle: '{amount} han vuelto a tu monedero',
   returnedText: 'Ha vuelto el dinero que había salido de tu monedero por un pago con tarjeta disputado o reembolsado.',
   declinedTitle: 'Tu tarjeta ha sido rechazada',

@@ -65,9 +65,9 @@ export const words: Words['mail'] = {
     'Votre banque a annulé un paiement par carte avec lequel vous aviez ajouté de l’argent, parce qu’il a été contesté. Le montant a quitté votre portefeuille.',
   disputeNext:
     'Si vous ne l’avez pas contesté, interrogez votre banque. Si le paiement est reconnu valable, l’argent revient automatiquement.',
-  debtText: 'Votre solde est maintenant négatif : les paiements sont suspendus.',
+  debtText: 'Votre solde disponible est maintenant négatif : les paiements sont suspendus.',
   debtNext:
-    'Pour rembourser, ouvrez votre portefeuille dans une application qui l’utilise et choisissez « Rembourser {amount} ». Les paiements fonctionnent à nouveau dès que le solde est revenu à zéro.',
+    'Pour rembourser, ouvrez votre portefeuille dans une application qui l’utilise et choisissez « Rembourser {amount} ». Les paiements fonctionnent à nouveau dès que le solde disponible est revenu à zéro.',
   returnedTitle: '{amount} sont revenus dans votre portefeuille',
   returnedText: 'Ce qui avait quitté votre portefeuille pour un paiement par carte contesté ou remboursé est revenu.',
   declinedTitle: 'Votre carte a été refusée',

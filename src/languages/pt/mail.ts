@@ -64,9 +64,9 @@ export const words: Words['mail'] = {
     'Seu banco estornou um pagamento com cartão com o qual você adicionou dinheiro, porque ele foi contestado. O valor saiu da sua carteira.',
   disputeNext:
     'Se você não o contestou, fale com seu banco. Se o pagamento for considerado correto, o dinheiro volta automaticamente.',
-  debtText: 'Seu saldo agora está negativo, por isso os pagamentos estão suspensos.',
+  debtText: 'Seu saldo disponível agora está negativo, por isso os pagamentos estão suspensos.',
   debtNext:
-    'Para quitar, abra sua carteira em um app que a usa e escolha “Quitar {amount}”. Os pagamentos voltam a funcionar assim que o saldo voltar a zero.',
+    'Para quitar, abra sua carteira em um app que a usa e escolha “Quitar {amount}”. Os pagamentos voltam a funcionar assim que o saldo disponível voltar a zero.',
   returnedTitle: '{amount} estão de volta na sua carteira',
   returnedText: 'Voltou o que havia saído da sua carteira por um pagamento com cartão contestado ou reembolsado.',
   declinedTitle: 'Seu cartão foi recusado',

@@ -12,11 +12,12 @@ export type Person = {
   readonly lastName: string
   readonly createdAt: Date
   readonly balanceMinor: bigint
+  readonly heldMinor: bigint
   readonly frozenFor: FrozenFor
 }
 
 const columns = `u.id, u.email, u.first_name as "firstName", u.last_name as "lastName", u.created_at as "createdAt",
-  w.balance as "balanceMinor", w.frozen_for as "frozenFor"`
+  w.balance as "balanceMinor", w.held as "heldMinor", w.frozen_for as "frozenFor"`
 
 /** Frozen: for any reason other than deletion. */
 export type WalletStates = 'frozen' | 'operator' | 'debt' | 'deleted'
@@ -25,7 +26,7 @@ export type WalletStates = 'frozen' | 'operator' | 'debt' | 'deleted'
 const stateConditions: Readonly<Record<WalletStates, string>> = {
   frozen: `w.frozen_for in ('operator', 'debt')`,
   operator: `w.frozen_for = 'operator'`,
-  debt: 'w.balance < 0',
+  debt: 'w.balance < w.held',
   deleted: `w.frozen_for = 'closed'`,
 }
 
