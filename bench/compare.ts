@@ -1,6 +1,6 @@
 /**
  * Is a change faster? Alternates debits on this checkout and on another one (or on this one with other settings) in one run:
- * `bun bench/compare.ts [--dir <checkout>] [--base <checkout>] [--cycles 10] [--call check-balance|bulk] [NAME=value …]`
+ * `bun bench/compare.ts [--dir <checkout>] [--base <checkout>] [--cycles 10] [--call check-balance|bulk] [--replayed 0.01] [NAME=value …]`
  */
 import { parseArgs } from 'node:util'
 import { checkExactness } from './exactness.ts'
@@ -19,6 +19,7 @@ const { values, positionals } = parseArgs({
     connections: { type: 'string', default: '128' },
     users: { type: 'string', default: '100000' },
     call: { type: 'string', default: 'debit' },
+    replayed: { type: 'string', default: '0' },
   },
 })
 const env = Object.fromEntries(positionals.map((pair) => [pair.split('=')[0]!, pair.slice(pair.indexOf('=') + 1)]))
@@ -52,7 +53,7 @@ function round(stage: Stage, name: string, { target, server, acknowledged }: Sit
     connections: Number(values.connections),
     seconds: Number(values.seconds),
     refused: 0,
-    replayed: 0,
+    replayed: Number(values.replayed),
   }
   return runRound(stage, name, server, job, acknowledged)
 }

@@ -142,8 +142,8 @@ export const bookGuards: readonly Guarded[] = [
       [`w.balance - w.held + c.lowest >= 0`, `w.balance + c.net >= 0`],
       [`w.balance + c.highest <=`, `w.balance + c.net <=`],
       [`w.id = c.wallet_id and w.frozen_for is null`, `w.id = c.wallet_id`],
-      [`is_reachable and n not in (select n from repeated) order by`, `is_reachable order by`],
-      [`where is_reachable and n not in`, `where n not in`],
+      [`' and n not in (select n from repeated)'`, `''`],
+      ['where is_reachable$', 'where true$'],
       [`l.client_id = c.client_id and l.disconnected_at`, `l.disconnected_at`],
       [`BigInt(balance) + (refusal ? 0n : offsetMinor)`, `BigInt(balance) + offsetMinor`],
       [`BigInt(held) + (refusal ? 0n : heldOffsetMinor)`, `BigInt(held) + heldOffsetMinor`],
@@ -157,7 +157,23 @@ export const bookGuards: readonly Guarded[] = [
     tests: [writer],
     mutants: [
       [` and l.disconnected_at is null as is_reachable`, ` as is_reachable`],
-      [`(select n from repeated) order by wallet_id)`, `(select n from repeated))`],
+      [`} order by wallet_id) as c`, `}) as c`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/fast-statement.ts',
+    tests: ['src/store/writer/guess-new.test.ts'],
+    mutants: [[`' where o.n not in (select n from moved)'`, `' where false'`]],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/guess-new.ts',
+    tests: ['src/store/writer/guess-new.test.ts'],
+    mutants: [
+      [`answers.hasRepeats ? 0 : guess`, `guess`],
+      [`if (sqlState(error) !== uniqueViolation) throw error`, `void error`],
+      [`batch.length >= fewestPostings && `, ``],
     ],
   },
   {

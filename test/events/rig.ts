@@ -80,7 +80,7 @@ function pendingOf(about: About): PendingPosting {
 
 export async function postBatch({ client, number }: WriterClient, batch: readonly PendingPosting[]): Promise<void> {
   const links = client.isCluster() ? await resolveLinks(client, batch) : undefined
-  const { answers } = await postFast(client, batch, number, links)
+  const { answers } = await postFast(client, batch, number, links ? { links } : {})
   if (answers.length !== batch.length) throw new Error(`${batch.length - answers.length} postings were not decided`)
 }
 

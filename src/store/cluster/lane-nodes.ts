@@ -72,7 +72,7 @@ async function postOnNodes(
     const [, links] = await roundTrip([isOtherNode ? beginIdle(home) : beginBatch(home), resolveLinks(home, batch)])
     const [, answers] = await roundTrip([
       isOtherNode && beginOnOtherNode(client),
-      postFast(client, batch, number, links),
+      postFast(client, batch, number, { links }),
       commit(client),
     ])
     return answers

@@ -8,7 +8,8 @@ import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane
 import { isUnavailable, type Connection } from '../connection/database.ts'
 import { writeOnNodes, type NodeChoice } from '../cluster/lane-nodes.ts'
 import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
-import { postFast, type FastAnswers } from './fast-statement.ts'
+import type { FastAnswers } from './fast-statement.ts'
+import { newGuess, postGuessing } from './guess-new.ts'
 import { enqueue, newFairQueue, putBack, standingOf, takeInTurn, type Offer } from './fair-queue.ts'
 import { countHolds } from './hold-counts.ts'
 import {
@@ -259,11 +260,12 @@ function connect(lane: FastLane): Promise<BatchWriter> {
 }
 
 function writeOn(writer: WriterClient): BatchWriter {
-  const { client, number } = writer
+  const { client } = writer
+  const guess = newGuess()
   return {
     limits: usualLimits,
     writerOf: () => writer,
-    post: (batch) => postFast(client, batch, number),
+    post: (batch) => postGuessing(writer, guess, batch),
     isFaulty: () => false,
     end: client.end,
     destroy: client.destroy,

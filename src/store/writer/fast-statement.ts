@@ -22,6 +22,7 @@ type TextParts = {
   readonly isJournalled: boolean
   /** For a batch with new holds. They too cost the other ones nothing. */
   readonly hasHolds: boolean
+  readonly isExpectedNew: boolean
 }
 
 /** The parameters of every batch. Those of the journal follow, if it has them, and then those of holds. */
@@ -45,23 +46,26 @@ const journalParameters = 3
  * refuses it.
  *
  * A transaction that used one of the references after the snapshot makes `outcome` collide with outcomes_pkey: then nothing
- * of the batch is written.
+ * of the batch is written. The text for references that are expected to be new relies on that: it looks up only those of changes that
+ * were not moved, which saves a sixth of the database's time, and a used reference of the others makes the batch collide.
  */
-function sqlOf({ changeSql, clockSql, isJournalled, hasHolds }: TextParts): string {
+function sqlOf({ changeSql, clockSql, isJournalled, hasHolds, isExpectedNew }: TextParts): string {
   const holds = hasHolds ? holdParts(usualParameters + (isJournalled ? journalParameters : 0) + 1) : noHolds
-  return `
-with change as (${changeSql(holds)}
-), repeated as (
+  const repeatedSql = `repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
-  join outcomes k on k.reference_key = o.reference_key
-), moved as (
+  join outcomes k on k.reference_key = o.reference_key${isExpectedNew ? ' where o.n not in (select n from moved)' : ''}
+)`
+  const movedSql = `moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count${holds.set}
-  from (select * from ${holds.changes} where is_reachable and n not in (select n from repeated) order by wallet_id) as c
+  from (select * from ${holds.changes} where is_reachable${isExpectedNew ? '' : ' and n not in (select n from repeated)'} order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
     and w.balance - w.held + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}${holds.guard}
   returning c.n, w.id as wallet_id, w.balance - c.net as balance, ${holds.heldBefore}, w.sequence - c.count as sequence, ${clockSql} as at${holds.movedColumns}
-), unmoved as (
+)`
+  return `
+with change as (${changeSql(holds)}
+), ${isExpectedNew ? `${movedSql}, ${repeatedSql}` : `${repeatedSql}, ${movedSql}`}, unmoved as (
   select c.n, w.id as wallet_id, w.balance, w.frozen_for is not null as is_frozen, clock_timestamp() as at
   from change c join wallets w on w.id = c.wallet_id
   where c.is_reachable and ${holds.isLone} and w.held = 0 and (w.frozen_for is not null or w.balance + ${holds.taken} < 0)
@@ -107,20 +111,23 @@ const resolvedChangeSql = () => `
 const linked = { changeSql: linkedChangeSql, clockSql: 'clock_timestamp()' }
 const resolved = { changeSql: resolvedChangeSql, clockSql: walletClockSql }
 
-const named = (name: string, parts: TextParts) => ({ name, text: sqlOf(parts) })
-
-const namedBy = (parts: Pick<TextParts, 'changeSql' | 'clockSql'>) => ({
-  plain: named('post-fast', { ...parts, isJournalled: false, hasHolds: false }),
-  journalled: named('post-fast-journal', { ...parts, isJournalled: true, hasHolds: false }),
-})
-
-export const fastStatements = {
-  ...namedBy(linked),
-  holds: named('post-fast-holds', { ...linked, isJournalled: false, hasHolds: true }),
-  journalledHolds: named('post-fast-journal-holds', { ...linked, isJournalled: true, hasHolds: true }),
+const textsOf = (parts: Pick<TextParts, 'changeSql' | 'clockSql' | 'isExpectedNew'>) => {
+  const named = (name: string, of: Pick<TextParts, 'isJournalled' | 'hasHolds'>) => ({
+    name: parts.isExpectedNew ? `${name}-new` : name,
+    text: sqlOf({ ...parts, ...of }),
+  })
+  return {
+    plain: named('post-fast', { isJournalled: false, hasHolds: false }),
+    journalled: named('post-fast-journal', { isJournalled: true, hasHolds: false }),
+    holds: named('post-fast-holds', { isJournalled: false, hasHolds: true }),
+    journalledHolds: named('post-fast-journal-holds', { isJournalled: true, hasHolds: true }),
+  }
 }
+
+export const fastStatements = textsOf({ ...linked, isExpectedNew: false })
+export const statementsForNew = textsOf({ ...linked, isExpectedNew: true })
 /** The server of a cluster that has the journal writes every batch with entries to report. */
-const clusterStatements = namedBy(resolved)
+const clusterStatements = textsOf({ ...resolved, isExpectedNew: false })
 
 type AnsweredRow = readonly [
   n: string,
@@ -147,17 +154,23 @@ export type FastAnswers = {
   /** False: the commit wrote nothing, so what was read may not have reached the standby. */
   readonly hasWritten: boolean
   readonly hasStandby: boolean
+  /** Whether a reference was used before. */
+  readonly hasRepeats: boolean
 }
 
-/**
- * Does not answer the callers: the lane first checks whether the commit reached the standby. On a cluster `links` has the
- * resolved link of each posting.
- */
+type HowToPost = {
+  /** On a cluster: the resolved link of each posting. */
+  readonly links?: readonly (ResolvedLink | undefined)[]
+  /** The batch fails with a unique violation if a reference was used before, unless its change is not moved. */
+  readonly isExpectedNew?: boolean
+}
+
+/** Does not answer the callers: the lane first checks whether the commit reached the standby. */
 export async function postFast(
   db: Queryable,
   all: readonly PendingPosting[],
   writer: number,
-  links?: readonly (ResolvedLink | undefined)[],
+  { links, isExpectedNew = false }: HowToPost = {},
 ): Promise<FastAnswers> {
   // A cluster has no holds: the careful lane says so.
   const batch = links && all.some(isNewHold) ? all.filter((posting) => !isNewHold(posting)) : all
@@ -182,8 +195,8 @@ export async function postFast(
       ]
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
   const isJournalled = hasEvents(batch)
-  const { plain, journalled } = links ? clusterStatements : fastStatements
-  const { holds, journalledHolds } = fastStatements
+  const statements = links ? clusterStatements : isExpectedNew ? statementsForNew : fastStatements
+  const { plain, journalled, holds, journalledHolds } = statements
   const [usual, reported] = hasHolds ? [holds, journalledHolds] : [plain, journalled]
   const columns = await queryArrays(db, isJournalled ? reported : usual, [
     ...linkValues,
@@ -234,7 +247,8 @@ export async function postFast(
     if (row && !repeatedAt.has(i)) answers.push([each.posting, resultOf(each, row)])
   }
   const hasWritten = answered.some(([, , , , answer]) => answer === 'moved' || answer === 'refused')
-  return { answers, hasWritten, hasStandby: columns[width + 8]?.[0] === 't' }
+  const hasStandby = columns[width + 8]?.[0] === 't'
+  return { answers, hasWritten, hasStandby, hasRepeats: repeated.length > 0 }
 }
 
 type Planned = {

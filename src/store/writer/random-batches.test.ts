@@ -326,7 +326,10 @@ const changes = fc.record({
   ),
 })
 
-test('the fast statement moves a link exactly when allPost lets its sum post', async () => {
+test.each([
+  ['the fast statement', false],
+  ['the fast statement for new references', true],
+] as const)('%s moves a link exactly when allPost lets its sum post', async (_, isExpectedNew) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(changes, { minLength: 12, maxLength: 24, size: 'max' }),
@@ -339,7 +342,7 @@ test('the fast statement moves a link exactly when allPost lets its sum post', a
           }),
         )
         const postings = groups.map((group) => group.map((ask) => pendingOf(postingOf(run, ask))))
-        const { answers } = await postFast(direct.client, postings.flat(), direct.number)
+        const { answers } = await postFast(direct.client, postings.flat(), direct.number, { isExpectedNew })
         const resultOf = new Map(answers)
         const results = postings.map((group) => group.map((posting) => resultOf.get(posting)))
         // Sent again, a recorded posting is a repeat, which neither moves money nor fails its batch. The careful lane answers that of a hold.

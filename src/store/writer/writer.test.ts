@@ -27,7 +27,7 @@ import type { Queryable } from '../connection/database.ts'
 import { referenceKeyOf } from '../outcomes.ts'
 import { newPending, Unavailable } from './posting.ts'
 import { updateLinkDisconnected } from '../links.ts'
-import { fastStatements } from './fast-statement.ts'
+import { fastStatements, statementsForNew } from './fast-statement.ts'
 import type { HoldResult, PostingResult } from './posting.ts'
 import { openWriter } from './writer.ts'
 
@@ -315,13 +315,12 @@ describe('a batch', () => {
       await client.query(
         `set enable_seqscan = off; set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan`,
       )
-      const { plain, journalled, holds, journalledHolds } = fastStatements
-      const asked = [
+      const asked = [fastStatements, statementsForNew].flatMap(({ plain, journalled, holds, journalledHolds }) => [
         { text: plain.text, parameters: 16 },
         { text: journalled.text, parameters: 19 },
         { text: holds.text, parameters: 20 },
         { text: journalledHolds.text, parameters: 23 },
-      ]
+      ])
       // With the present statistics, and with fresh ones: the server may analyze at any time.
       const cases = ['select 1', 'analyze wallets, links, outcomes, holds'].flatMap((statistics) =>
         asked.map((each) => ({ ...each, statistics })),
@@ -333,7 +332,8 @@ describe('a batch', () => {
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain execute batch(${values})`)
         await client.query('deallocate batch')
         const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-        const update = plan.slice(plan.indexOf('Update on wallets'), plan.indexOf('CTE operation'))
+        const partOf = (name: string) => plan.slice(plan.indexOf(`\n  CTE ${name}\n`) + 1).split(/\n {2}CTE /)[0]
+        const update = `${partOf('moved')}\n${partOf('unmoved')}`
         expect(update).toContain('Index Scan using wallets_pkey')
         expect(update).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets|Hash Join/)
         expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)

@@ -1,0 +1,128 @@
+/** Batches whose references are expected to be new, with and without a used one. */
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { findCluster } from '../../../test/postgres.ts'
+import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { sqlState } from '../connection/database.ts'
+import { referenceKeyOf } from '../outcomes.ts'
+import { openWriterClient, type WriterClient } from './connection.ts'
+import { newGuess, postGuessing, type Guess } from './guess-new.ts'
+import type { PendingPosting, PostingResult } from './posting.ts'
+
+setDefaultTimeout(60_000)
+
+const isOnCluster = (await findCluster()) !== undefined
+
+let opened: TestService
+let clientId: string
+let writer: WriterClient
+let guess: Guess
+const sent: string[] = []
+
+beforeAll(async () => {
+  opened = await openTestService()
+  clientId = (await newApp(opened.service)).clientId
+  const real = await openWriterClient(opened.service.db.connection, 5_000, () => {})
+  const query = (asked: { readonly name: string }) => {
+    sent.push(asked.name)
+    return real.client.query(asked as never)
+  }
+  writer = { ...real, client: { ...real.client, query: query as never } }
+})
+beforeEach(() => {
+  sent.length = 0
+  guess = newGuess()
+})
+afterAll(async () => {
+  await writer.client.end()
+  await expectBalancedBooks(opened.service)
+  await opened.close()
+})
+
+const users = (count: number) => newUsers(opened.service, { clientId }, count)
+const pending = ({ serviceUserId }: TestUser, amountMinor: bigint, id = crypto.randomUUID()) =>
+  ({
+    by: { clientId, serviceUserId },
+    amountMinor,
+    isReversal: false,
+    referenceKey: referenceKeyOf({ namespace: 'guess', type: 'TEST', id }),
+    counterAccount: `app:${clientId}`,
+    referenceType: 'TEST',
+    referenceId: id,
+    description: null,
+  }) as unknown as PendingPosting
+const inShort = (result: PostingResult | undefined) =>
+  result?.kind === 'outcome'
+    ? [result.outcome.refusal ?? result.outcome.balanceMinor, result.replay ? 'replay' : 'first']
+    : result?.kind
+const post = async (batch: readonly PendingPosting[]) => {
+  const results = new Map((await postGuessing(writer, guess, batch)).answers)
+  return batch.map((each) => inShort(results.get(each)))
+}
+const credits = (each: readonly TestUser[]) => each.map((user) => pending(user, 10n))
+
+// On a cluster every reference is looked up.
+test.skipIf(isOnCluster)(
+  'a used reference makes the batch repeat with a look-up, and nothing posts twice',
+  async () => {
+    const people = await users(8)
+    const first = credits(people)
+    expect(await post(first)).toEqual(people.map(() => [10n, 'first']))
+    expect(sent).toEqual(['post-fast-new'])
+    const mixed = [first[0]!, ...people.slice(1).map((user) => pending(user, -4n))]
+    expect(await post(mixed)).toEqual([[10n, 'replay'], ...people.slice(1).map(() => [6n, 'first'])])
+    expect(sent.splice(0)).toEqual(['post-fast-new', 'post-fast-new', 'post-fast'])
+    // The next batches look their references up, until this number of them had no repeat.
+    for (let i = 0; i < 65; i++) await post(credits(people))
+    expect(sent.splice(0)).toEqual(Array.from({ length: 64 }, () => 'post-fast').concat('post-fast-new'))
+  },
+)
+
+test.skipIf(isOnCluster)('a small batch looks its references up', async () => {
+  const people = await users(8)
+  await post(credits(people.slice(1)))
+  await post(credits(people))
+  expect(sent).toEqual(['post-fast', 'post-fast-new'])
+})
+
+test.skipIf(isOnCluster)(
+  'a repeat for a wallet that does not move is a replay: spent, frozen, refused, or disconnected since',
+  async () => {
+    const people = await users(8)
+    const [spent, frozen, refused, gone] = people as [TestUser, TestUser, TestUser, TestUser]
+    await post(credits(people))
+    const debits = [pending(spent, -10n), pending(frozen, -3n), pending(refused, -11n), pending(gone, -2n)]
+    expect(await post(debits)).toEqual([
+      [0n, 'first'],
+      [7n, 'first'],
+      ['INSUFFICIENT_BALANCE', 'first'],
+      [8n, 'first'],
+    ])
+    await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [frozen.userId])
+    await opened.service.db.pool.query(`update links set disconnected_at = now() where id = $1`, [gone.serviceUserId])
+    sent.length = 0
+    const others = people.slice(4).map((user) => pending(user, 1n))
+    expect(await post([...debits, ...others])).toEqual([
+      [0n, 'replay'],
+      [7n, 'replay'],
+      ['INSUFFICIENT_BALANCE', 'replay'],
+      [8n, 'replay'],
+      ...others.map(() => [11n, 'first']),
+    ])
+    expect(sent).toEqual(['post-fast-new'])
+    // A met repeat ends the guess, although it was harmless.
+    await post(credits(people.slice(4)))
+    await post(credits([...people.slice(4), ...(await users(4))]))
+    expect(sent.slice(1)).toEqual(['post-fast', 'post-fast'])
+  },
+)
+
+test.skipIf(isOnCluster)('another fault of the batch is not taken for a used reference', async () => {
+  const people = await users(8)
+  const poison = { ...pending(people[0]!, 1n), description: '\u0000' } as PendingPosting
+  const refused = await postGuessing(writer, guess, [...credits(people.slice(1)), poison]).catch(
+    (error: unknown) => error,
+  )
+  expect(sqlState(refused)).toBe('22021')
+  expect(sent).toEqual(['post-fast-new'])
+})
