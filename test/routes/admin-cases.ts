@@ -3,7 +3,7 @@ import { endSessions, formTokenOf, startSession } from '../../src/actions/operat
 import { hasRight } from '../../src/actions/operators/rights.ts'
 import type { AdminRoute } from '../../src/admin/kit/route.ts'
 import { roles, type Role } from '../../src/store/operators.ts'
-import type { Stage } from '../../src/store/operator-sessions.ts'
+import type { Stage } from '../../src/store/operator-access/operator-sessions.ts'
 import type { AdminForms } from '../admin-forms.ts'
 import { host, newOperator, type TestOperator, type Visitor } from '../operator.ts'
 import { operator as testActor } from '../service.ts'

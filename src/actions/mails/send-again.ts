@@ -1,7 +1,7 @@
 /** Sends a mail again, for a user who reports that it never arrived. */
 import { transact } from '../../store/connection/database.ts'
 import { updateMailAgain } from '../../store/mails.ts'
-import { bindForm, updateFormResult } from '../../store/operator-forms.ts'
+import { bindForm, updateFormResult } from '../../store/operator-access/operator-forms.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { sendSoon } from './notify.ts'

@@ -15,7 +15,7 @@ import {
 } from '../../../test/service.ts'
 import { transact } from '../../store/connection/database.ts'
 import { updateLinkDisconnected } from '../../store/links.ts'
-import { bindForm } from '../../store/operator-forms.ts'
+import { bindForm } from '../../store/operator-access/operator-forms.ts'
 import { verifyBooks } from '../../store/verify/verify.ts'
 import { freezeWallet } from './manage-wallets.ts'
 import { voidHoldByOperator, type VoidOrder } from './void-hold.ts'

@@ -9,7 +9,7 @@
 import { viewHold, type HoldView } from '../../ledger/hold.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import { transact } from '../../store/connection/database.ts'
-import { bindForm, updateFormResult } from '../../store/operator-forms.ts'
+import { bindForm, updateFormResult } from '../../store/operator-access/operator-forms.ts'
 import { holdIdOf } from '../../store/outcomes.ts'
 import { findHold } from '../../store/writer/stored-holds.ts'
 import type { HoldResult } from '../../store/writer/posting.ts'

@@ -8,7 +8,7 @@ import {
 } from '../../store/operator-access/operator-changes.ts'
 import { insertGrant } from '../../store/operator-access/operator-grants.ts'
 import * as invites from '../../store/operator-access/operator-invites.ts'
-import { deleteOperatorSessions } from '../../store/operator-sessions.ts'
+import { deleteOperatorSessions } from '../../store/operator-access/operator-sessions.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator, Role } from '../../store/operators.ts'
 import { recordAudit, type Actor } from '../audit.ts'

@@ -1,9 +1,9 @@
 /** Sessions of operators: a random token in a cookie, its hash in the database, an idle and an absolute limit. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { transact, type Queryable } from '../../store/connection/database.ts'
-import { bindForm, type Binding, type FormOrder } from '../../store/operator-forms.ts'
-import * as store from '../../store/operator-sessions.ts'
-import type { OperatorSession, Stage } from '../../store/operator-sessions.ts'
+import { bindForm, type Binding, type FormOrder } from '../../store/operator-access/operator-forms.ts'
+import * as store from '../../store/operator-access/operator-sessions.ts'
+import type { OperatorSession, Stage } from '../../store/operator-access/operator-sessions.ts'
 import type { Operator } from '../../store/operators.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import type { Service, WithDb } from '../service.ts'

@@ -1,7 +1,7 @@
 /** Sign-in to /admin: password, then code. Every attempt is counted before it is checked, across all processes. */
 import { upsertAddress } from '../../store/people/addresses.ts'
 import { getDatabaseTime, transact, type Transaction } from '../../store/connection/database.ts'
-import { deleteOperatorSessions, type Stage } from '../../store/operator-sessions.ts'
+import { deleteOperatorSessions, type Stage } from '../../store/operator-access/operator-sessions.ts'
 import {
   findOperatorByEmail,
   findPendingTotp,

@@ -2,7 +2,7 @@
 import { isRefusal, ProcessorUnavailable, type RefusalCode } from '../../cards/processor.ts'
 import { faultFields } from '../../platform/log.ts'
 import { transact } from '../../store/connection/database.ts'
-import { bindForm, updateFormResult } from '../../store/operator-forms.ts'
+import { bindForm, updateFormResult } from '../../store/operator-access/operator-forms.ts'
 import { findTopup } from '../../store/topups.ts'
 import { addWork } from '../../store/work/work.ts'
 import { recordAudit, type Actor } from '../audit.ts'

@@ -7,7 +7,7 @@ import { transact, type Transaction } from '../../../store/connection/database.t
 import * as identities from '../../../store/operator-access/operator-identities.ts'
 import type { OidcPurpose, OidcStart } from '../../../store/operator-access/operator-identities.ts'
 import { deleteInvite, findInvite } from '../../../store/operator-access/operator-invites.ts'
-import { deleteOperatorSessions, findSessionOperator } from '../../../store/operator-sessions.ts'
+import { deleteOperatorSessions, findSessionOperator } from '../../../store/operator-access/operator-sessions.ts'
 import { lockOperators, type Operator, type Role } from '../../../store/operators.ts'
 import { decideRole, type RoleDecision } from '../../../platform/oidc-roles.ts'
 import { recordAudit, type Actor } from '../../audit.ts'

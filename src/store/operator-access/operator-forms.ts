@@ -1,6 +1,6 @@
 /** Orders that carry an id, so that sending them twice has one effect. The id binds the content of the first one, permanently. */
-import type { Queryable, Transaction } from './connection/database.ts'
-import { maybe, one } from './connection/rows.ts'
+import type { Queryable, Transaction } from '../connection/database.ts'
+import { maybe, one } from '../connection/rows.ts'
 
 export type FormOrder = {
   readonly id: string

@@ -1,7 +1,7 @@
 /** Operators' sessions. Tokens are stored hashed: reading this table does not let anyone sign in. */
-import type { Queryable } from './connection/database.ts'
-import { operatorColumns, type Operator } from './operators.ts'
-import { maybe } from './connection/rows.ts'
+import type { Queryable } from '../connection/database.ts'
+import { operatorColumns, type Operator } from '../operators.ts'
+import { maybe } from '../connection/rows.ts'
 
 /** What the operator must still do: enter a code, set up a second factor, or nothing. */
 export type Stage = 'code' | 'enrol' | 'full'
