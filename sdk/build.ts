@@ -8,7 +8,7 @@ import { Glob } from 'bun'
 import manifest from './package.json'
 
 const folder = import.meta.dir
-const entries = ['contract', 'server', 'browser', 'react', 'no-path']
+const entries = ['contract', 'server', 'browser', 'react', 'verify', 'no-path']
 
 /** The files by their path in the package. */
 export type SdkFiles = ReadonlyMap<string, Uint8Array>

@@ -45,7 +45,13 @@ export const parseHostMessage = undefined as never
 /** Import it from `@billfold/sdk/contract`. */
 export const parseWidgetMessage = undefined as never
 
+/** Import it from `@billfold/sdk/verify`. */
+export const verifyProof = undefined as never
+/** Import it from `@billfold/sdk/verify`. */
+export const compareProofs = undefined as never
+
 throw new Error(
   '@billfold/sdk has no import without a path, so that the secret never ends up in a page. Import @billfold/sdk/server ' +
-    '(your backend), @billfold/sdk/browser or @billfold/sdk/react (your page), or @billfold/sdk/contract (types and codes).',
+    '(your backend), @billfold/sdk/browser or @billfold/sdk/react (your page), ' +
+    '@billfold/sdk/verify (proofs), or @billfold/sdk/contract (types and codes).',
 )

@@ -125,7 +125,7 @@ describe('the package', () => {
     expect(await runInProject('use.cjs', `${imports} void (async () => {${use}})()`)).toBe(used)
   })
 
-  const entries = ['server', 'browser', 'react', 'contract'] as const
+  const entries = ['server', 'browser', 'react', 'verify', 'contract'] as const
 
   test.each([
     ['require', 'no-path.cjs', "require('@billfold/sdk')"],

@@ -41,13 +41,16 @@ const roomOf = (path: string) => (path.startsWith('src/') ? path.split('/').slic
 const arrows: Record<string, readonly string[]> = {
   'src/ledger': [],
   'src/languages': [],
-  'src/store': ['src/ledger', 'src/config.ts'],
+  // The hashing of trees. The verifier, which works without the service, is in the SDK.
+  'src/proof': ['sdk'],
+  'src/store': ['src/ledger', 'src/proof', 'src/config.ts'],
   'src/cards': ['src/ledger'],
   sandbox: ['src/cards', 'src/ledger', 'src/web'],
   'src/actions': [
     'sdk',
     'sandbox',
     'src/ledger',
+    'src/proof',
     'src/languages',
     'src/store',
     'src/cards',

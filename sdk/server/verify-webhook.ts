@@ -1,5 +1,6 @@
 /** Checks that a webhook came from the service, as Standard Webhooks defines it (v1: HMAC-SHA256 over `id.timestamp.body`). */
 import type { BillfoldEvent } from '../contract/events.ts'
+import { getSubtle } from '../subtle.ts'
 
 /** Node's request headers, a `Headers`, or a plain object. */
 export type WebhookHeaders = Headers | { readonly [name: string]: string | readonly string[] | undefined }
@@ -95,22 +96,13 @@ function parseSignatures(text: string): Bytes[] {
 }
 
 async function isSigned(signed: Bytes, signatures: readonly Bytes[], keys: readonly Bytes[]): Promise<boolean> {
-  const subtle = await findSubtle()
+  const subtle = await getSubtle()
   for (const raw of keys) {
     const key = await subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
     // `verify` compares in constant time.
     for (const signature of signatures) if (await subtle.verify('HMAC', key, signature, signed)) return true
   }
   return false
-}
-
-/** Node 18 has WebCrypto only in a module. */
-async function findSubtle(): Promise<SubtleCrypto> {
-  const { crypto } = globalThis as { crypto?: Crypto }
-  if (crypto) return crypto.subtle
-  // In a variable, so that bundlers for other runtimes leave it alone.
-  const module: string = 'node:crypto'
-  return ((await import(module)) as { webcrypto: Crypto }).webcrypto.subtle
 }
 
 function parseEvent(body: Bytes, id: string): BillfoldEvent {

@@ -43,3 +43,7 @@ export declare const isSessionToken: never;
 export declare const parseHostMessage: never;
 /** Import it from `@billfold/sdk/contract`. */
 export declare const parseWidgetMessage: never;
+/** Import it from `@billfold/sdk/verify`. */
+export declare const verifyProof: never;
+/** Import it from `@billfold/sdk/verify`. */
+export declare const compareProofs: never;

@@ -1,0 +1,169 @@
+/** Checks proofs of entries without the service, with WebCrypto alone: in Node, in a browser, offline. */
+import type { EntryTexts, WalletHead } from './verify/leaves.ts'
+import { findSigners, parseCheckpoint, parseNote, parseSignerKey } from './verify/note.ts'
+import type { Checkpoint, SignerKey } from './verify/note.ts'
+import { computeRoot, hashEntryOf, parseProof, type EntryProof } from './verify/proof-file.ts'
+import { isConsistent, isEqual } from './verify/tree.ts'
+
+export type VerifiedEntry = {
+  /** The wallet's name in the log. Two proofs of one wallet have the same. */
+  readonly wallet: string
+  readonly sequence: number
+  /** How many entries the wallet had when this was sealed. */
+  readonly walletSize: number
+  /** In minor units, negative for a debit. */
+  readonly amountMinor: bigint
+  readonly currency: string
+  readonly at: Date
+  /** Null where the words were erased. */
+  readonly texts: EntryTexts | null
+  /** The log that signed it, and its size then. */
+  readonly origin: string
+  readonly logSize: number
+  readonly signedBy: readonly string[]
+}
+
+/** What is wrong with a proof: each has one cause. */
+export type ProofFault =
+  /** The file is no proof, or it is damaged. */
+  | 'NOT_A_PROOF'
+  /** No key that was given is one, or none signed this. */
+  | 'UNKNOWN_SIGNER'
+  /** The signature is right and the entry is not what was signed. */
+  | 'NOT_IN_THE_BOOKS'
+  /** The checkpoint beside the proof is of the same log and size, and differs: there are two versions of the books. */
+  | 'OTHER_BOOKS'
+
+type RefusedProof = { readonly ok: false; readonly fault: ProofFault; readonly message: string }
+
+export type ProofVerdict = { readonly ok: true; readonly entry: VerifiedEntry } | RefusedProof
+
+export type VerifyOptions = {
+  /** Keys that you trust, as the service publishes them; at least one. Get them from somewhere else than the proof. */
+  readonly keys: readonly string[]
+  /** A checkpoint that you got another way. If it has the proof's size, it must be the same. */
+  readonly checkpoint?: string
+}
+
+const messages: Record<ProofFault, string> = {
+  NOT_A_PROOF: 'This file is not a proof, or it is damaged.',
+  UNKNOWN_SIGNER: 'None of the trusted keys signed this proof.',
+  NOT_IN_THE_BOOKS: 'The signed books do not contain this entry.',
+  OTHER_BOOKS:
+    'The given checkpoint is of the same log and the same size, and it differs: there are two versions of the books.',
+}
+
+const refused = (fault: ProofFault): RefusedProof => ({ ok: false, fault, message: messages[fault] })
+
+export async function verifyProof(file: string, options: VerifyOptions): Promise<ProofVerdict> {
+  const opened = await openProof(file, options)
+  return opened.ok ? { ok: true, entry: opened.entry } : opened
+}
+
+type OpenedProof =
+  | {
+      readonly ok: true
+      readonly entry: VerifiedEntry
+      readonly proof: EntryProof
+      readonly head: WalletHead
+      readonly signed: Checkpoint
+    }
+  | RefusedProof
+
+async function openProof(file: string, { keys, checkpoint }: VerifyOptions): Promise<OpenedProof> {
+  const proof = parseProof(file.replaceAll('\r\n', '\n'))
+  const note = proof && parseNote(proof.checkpoint)
+  const signed = note && parseCheckpoint(note.text)
+  if (!proof || !note || !signed) return refused('NOT_A_PROOF')
+  const known = await readKeys(keys)
+  const signers = (await findSigners(note, known)).filter(({ name }) => name === signed.origin)
+  if (signers.length === 0) return refused('UNKNOWN_SIGNER')
+  const computed = await computeRoot(proof, signed.size)
+  if (computed === null || !isEqual(computed.root, signed.root)) return refused('NOT_IN_THE_BOOKS')
+  if (checkpoint !== undefined && (await contradicts(checkpoint, signed, known))) return refused('OTHER_BOOKS')
+  const { wallet, sequence, amountMinor, currency, atMicros } = proof.entry
+  const entry = {
+    wallet,
+    sequence,
+    walletSize: proof.walletSize,
+    amountMinor,
+    currency,
+    at: new Date(Number(atMicros / 1000n)),
+    texts: proof.words.texts,
+    origin: signed.origin,
+    logSize: signed.size,
+    signedBy: signers.map(({ name }) => name),
+  }
+  return { ok: true, entry, proof, head: computed.head, signed }
+}
+
+export type HistoryVerdict =
+  /** The later proof shows that the wallet still begins with the history of the earlier one. */
+  | { readonly kind: 'kept'; readonly earlier: VerifiedEntry; readonly later: VerifiedEntry; readonly message: string }
+  /** The two proofs contradict each other. */
+  | {
+      readonly kind: 'rewritten'
+      readonly earlier: VerifiedEntry
+      readonly later: VerifiedEntry
+      readonly message: string
+    }
+  /** The later proof does not say how it continues the earlier one: ask for a proof `since` that size. */
+  | { readonly kind: 'no-link'; readonly since: number; readonly message: string }
+  | { readonly kind: 'other-wallet'; readonly message: string }
+  /** One of them is not a proof by itself. */
+  | { readonly kind: 'refused'; readonly fault: ProofFault; readonly message: string }
+
+/** Compares two proofs of one wallet, in either order. Their keys may differ: a restored service has another. */
+export async function compareProofs(
+  files: readonly [string, string],
+  { keys }: Pick<VerifyOptions, 'keys'>,
+): Promise<HistoryVerdict> {
+  const [a, b] = [await openProof(files[0], { keys }), await openProof(files[1], { keys })]
+  if (!a.ok) return { kind: 'refused', fault: a.fault, message: a.message }
+  if (!b.ok) return { kind: 'refused', fault: b.fault, message: b.message }
+  if (a.entry.wallet !== b.entry.wallet)
+    return { kind: 'other-wallet', message: 'These are proofs of two different wallets.' }
+  const [earlier, later] = a.head.size <= b.head.size ? [a, b] : [b, a]
+  const both = { earlier: earlier.entry, later: later.entry }
+  const rewritten = {
+    kind: 'rewritten',
+    ...both,
+    message: 'History was rewritten: the two proofs contradict each other.',
+  } as const
+  const kept = {
+    kind: 'kept',
+    ...both,
+    message: `The wallet still begins with the same ${earlier.head.size} ${earlier.head.size === 1 ? 'entry' : 'entries'}.`,
+  } as const
+  if (isSplit(earlier.signed, later.signed) || (await isOtherEntry(earlier.proof, later.proof))) return rewritten
+  if (earlier.head.size === later.head.size) return isEqual(earlier.head.root, later.head.root) ? kept : rewritten
+  const { since } = later.proof
+  if (since?.size !== earlier.head.size)
+    return {
+      kind: 'no-link',
+      since: earlier.head.size,
+      message: `The later proof does not say how the history continued. Ask for one since ${earlier.head.size}.`,
+    }
+  return (await isConsistent({ earlier: earlier.head, later: later.head, path: since.path })) ? kept : rewritten
+}
+
+/** Two signed states of one log, of one size, with different content. */
+const isSplit = (a: Checkpoint, b: Checkpoint) => a.origin === b.origin && a.size === b.size && !isEqual(a.root, b.root)
+
+/** The same place in the wallet's history with another leaf. */
+async function isOtherEntry(a: EntryProof, b: EntryProof): Promise<boolean> {
+  return a.entry.sequence === b.entry.sequence && !isEqual(await hashEntryOf(a), await hashEntryOf(b))
+}
+
+async function readKeys(texts: readonly string[]): Promise<readonly SignerKey[]> {
+  const keys = await Promise.all(texts.map(parseSignerKey))
+  return keys.filter((key) => key !== null)
+}
+
+/** A signed checkpoint of the same log and size with another root. One of another size says nothing without a consistency proof. */
+async function contradicts(text: string, signed: Checkpoint, keys: readonly SignerKey[]): Promise<boolean> {
+  const note = parseNote(text.replaceAll('\r\n', '\n'))
+  const other = note && parseCheckpoint(note.text)
+  if (!note || !other || (await findSigners(note, keys)).length === 0) return false
+  return isSplit(other, signed)
+}

@@ -1,0 +1,118 @@
+/**
+ * The trees of RFC 6962: a log that only grows, of which any entry can be proven against the root, and any earlier root against a
+ * later one. Complete subtrees never change, so they alone are stored; a subtree is named by its level and its index at that level.
+ */
+import { createHash } from 'node:crypto'
+
+export type Subtree = { readonly level: number; readonly index: number }
+
+/** The roots of the complete subtrees of a tree, from the largest to the smallest: one for each bit of its size. */
+export type Peaks = { readonly size: number; readonly hashes: readonly Uint8Array[] }
+
+export const noPeaks: Peaks = { size: 0, hashes: [] }
+
+const leafPrefix = Uint8Array.of(0)
+const pairPrefix = Uint8Array.of(1)
+
+export function hashLeaf(data: Uint8Array): Uint8Array {
+  return createHash('sha256').update(leafPrefix).update(data).digest()
+}
+
+export function hashPair(left: Uint8Array, right: Uint8Array): Uint8Array {
+  return createHash('sha256').update(pairPrefix).update(left).update(right).digest()
+}
+
+/** Adds the hashes of leaves at the end. `onSubtree` gets every subtree that this completes, the leaves included. */
+export function addLeaves(
+  peaks: Peaks,
+  leaves: readonly Uint8Array[],
+  onSubtree?: (subtree: Subtree, hash: Uint8Array) => void,
+): Peaks {
+  const hashes = [...peaks.hashes]
+  let { size } = peaks
+  for (const leaf of leaves) {
+    let hash = leaf
+    onSubtree?.({ level: 0, index: size }, hash)
+    // As in a binary counter: each trailing one bit of the size is a complete subtree to merge with.
+    for (let level = 0, rest = size; rest % 2 === 1; rest = (rest - 1) / 2) {
+      hash = hashPair(hashes.pop()!, hash)
+      level++
+      onSubtree?.({ level, index: (rest - 1) / 2 }, hash)
+    }
+    hashes.push(hash)
+    size++
+  }
+  return { size, hashes }
+}
+
+export function rootOf({ hashes }: Peaks): Uint8Array {
+  return hashes.length === 0 ? createHash('sha256').digest() : foldPeaks(hashes)
+}
+
+function foldPeaks(hashes: readonly Uint8Array[]): Uint8Array {
+  return hashes.reduceRight((right, left) => hashPair(left, right))
+}
+
+/** One hash of a proof: the root over neighbouring complete subtrees, from the largest to the smallest. */
+export type ProofPart = readonly Subtree[]
+
+export function hashPart(part: ProofPart, hashOf: (subtree: Subtree) => Uint8Array): Uint8Array {
+  return foldPeaks(part.map(hashOf))
+}
+
+/** The parts of the proof that the leaf at `index` is in the tree of `size` leaves, from the leaf to the root. */
+export function inclusionParts(index: number, size: number): readonly ProofPart[] {
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size) throw new RangeError(`no leaf ${index} in ${size}`)
+  const parts: ProofPart[] = []
+  let [from, to] = [0, size]
+  while (to - from > 1) {
+    const middle = from + largestPowerBelow(to - from)
+    if (index < middle) {
+      parts.push(subtreesOf(middle, to))
+      to = middle
+    } else {
+      parts.push(subtreesOf(from, middle))
+      from = middle
+    }
+  }
+  return parts.reverse()
+}
+
+/** The parts of the proof that the tree of `size` leaves begins with the tree of `earlier` leaves. Empty where they are equal. */
+export function consistencyParts(earlier: number, size: number): readonly ProofPart[] {
+  if (!Number.isSafeInteger(earlier) || earlier < 1 || earlier > size)
+    throw new RangeError(`no tree of ${earlier} in ${size}`)
+  const parts: ProofPart[] = []
+  let [from, to] = [0, size]
+  while (earlier < to) {
+    const middle = from + largestPowerBelow(to - from)
+    if (earlier <= middle) {
+      parts.push(subtreesOf(middle, to))
+      to = middle
+    } else {
+      parts.push(subtreesOf(from, middle))
+      from = middle
+    }
+  }
+  // The earlier tree ends where this subtree ends. The verifier knows its hash if it is the whole earlier tree.
+  if (from > 0) parts.push(subtreesOf(from, to))
+  return parts.reverse()
+}
+
+/** The complete subtrees of the leaves from `from` up to `to`. */
+function subtreesOf(from: number, to: number): ProofPart {
+  const subtrees: Subtree[] = []
+  for (let start = from; start < to;) {
+    let level = 0
+    while (start % 2 ** (level + 1) === 0 && start + 2 ** (level + 1) <= to) level++
+    subtrees.push({ level, index: start / 2 ** level })
+    start += 2 ** level
+  }
+  return subtrees
+}
+
+function largestPowerBelow(count: number): number {
+  let power = 1
+  while (power * 2 < count) power *= 2
+  return power
+}
