@@ -34,6 +34,8 @@ export const locks = {
   refusedCredentials: 0xb111f0bd,
   /** One process at a time converts hashes of addresses. */
   keyAddresses: 0xb111f0ad,
+  /** One process at a time seals the books. */
+  sealBooks: 0xb111f0dd,
   /** One process at a time gives events their numbers. */
   numberEvents: 0xb111f0cd,
   /**

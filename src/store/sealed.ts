@@ -39,6 +39,8 @@ export const sealedColumns: readonly SealedColumn[] = [
     purpose: 'endpoint-secret',
     removeSql: 'old_secret = null, old_secret_ends_at = null',
   },
+  // Without it the log goes on under another name, with a new key.
+  { table: 'log_state', key: 'id', column: 'key', purpose: 'log-key' },
 ]
 
 export type SealedText = { readonly id: string; readonly text: string }

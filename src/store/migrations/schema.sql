@@ -411,6 +411,74 @@ create table limits (
 );
 CREATE INDEX limits_ends_at ON limits USING btree (ends_at);
 
+create table log_checkpoints (
+  origin text collate "C" not null,
+  size bigint not null,
+  note text not null,
+  at timestamp with time zone not null default clock_timestamp(),
+  constraint log_checkpoints_pkey PRIMARY KEY (origin, size)
+);
+CREATE TRIGGER log_checkpoints_append_only BEFORE DELETE OR UPDATE ON log_checkpoints FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER log_checkpoints_never_emptied BEFORE TRUNCATE ON log_checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+revoke delete, truncate, update on log_checkpoints from current_user;
+
+create table log_days (
+  day date not null,
+  leaf bigint not null,
+  salt bytea not null,
+  wallets numeric not null,
+  accounts text[] collate "C" not null,
+  marks bytea not null,
+  constraint log_days_pkey PRIMARY KEY (day),
+  constraint log_days_marks_check CHECK ((octet_length(marks) = (6 * cardinality(accounts)))),
+  constraint log_days_salt_check CHECK ((octet_length(salt) = 32))
+);
+CREATE UNIQUE INDEX log_days_leaf ON log_days USING btree (leaf);
+CREATE TRIGGER log_days_append_only BEFORE DELETE OR UPDATE ON log_days FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER log_days_never_emptied BEFORE TRUNCATE ON log_days FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+revoke delete, truncate, update on log_days from current_user;
+
+create table log_leaves (
+  number bigint not null,
+  size bigint,
+  subject uuid,
+  kind text not null,
+  hash bytea not null,
+  constraint log_leaves_pkey PRIMARY KEY (number),
+  constraint log_leaves_hash_check CHECK ((octet_length(hash) = 32)),
+  constraint log_leaves_kind_check CHECK ((kind = ANY (ARRAY['wallet'::text, 'audit'::text, 'books'::text])))
+);
+CREATE UNIQUE INDEX log_leaves_audit ON log_leaves USING btree (subject) WHERE (kind = 'audit'::text);
+CREATE INDEX log_leaves_wallet ON log_leaves USING btree (subject) WHERE (kind = 'wallet'::text);
+CREATE TRIGGER log_leaves_append_only BEFORE DELETE OR UPDATE ON log_leaves FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER log_leaves_never_emptied BEFORE TRUNCATE ON log_leaves FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+revoke delete, truncate, update on log_leaves from current_user;
+
+create table log_state (
+  id text collate "C" not null,
+  is_only boolean not null default true,
+  key text,
+  size bigint not null default 0,
+  peaks bytea not null default '\x'::bytea,
+  pass_from uuid,
+  pass_started_at timestamp with time zone,
+  next_pass_at timestamp with time zone not null default now(),
+  sealed_up_to timestamp with time zone,
+  audit_up_to timestamp with time zone,
+  constraint log_state_pkey PRIMARY KEY (id),
+  constraint log_state_is_only_key UNIQUE (is_only),
+  constraint log_state_is_only_check CHECK (is_only),
+  constraint log_state_peaks_check CHECK ((octet_length(peaks) = (32 * bit_count(int8send(size)))))
+);
+
+create table log_subtrees (
+  level smallint not null,
+  number bigint not null,
+  hash bytea not null,
+  constraint log_subtrees_pkey PRIMARY KEY (level, number),
+  constraint log_subtrees_hash_check CHECK ((octet_length(hash) = 32))
+);
+
 create table mailed_codes (
   email text not null,
   purpose text not null,
@@ -1103,6 +1171,35 @@ create table verified_wallets (
   balance bigint not null,
   constraint verified_wallets_pkey PRIMARY KEY (wallet_id)
 ) with (fillfactor = 70);
+
+create table wallet_heads (
+  wallet_id uuid not null,
+  salt bytea not null,
+  size bigint not null,
+  peaks bytea not null,
+  leaf bigint not null,
+  constraint wallet_heads_pkey PRIMARY KEY (wallet_id),
+  constraint wallet_heads_peaks_check CHECK ((octet_length(peaks) = (32 * bit_count(int8send(size))))),
+  constraint wallet_heads_salt_check CHECK ((octet_length(salt) = 32)),
+  constraint wallet_heads_size_check CHECK ((size > 0))
+);
+
+create table wallet_marks (
+  wallet_id uuid not null,
+  number bigint not null,
+  marks bytea not null,
+  constraint wallet_marks_pkey PRIMARY KEY (wallet_id, number),
+  constraint wallet_marks_marks_check CHECK (((octet_length(marks) >= 6) AND (octet_length(marks) <= 1536) AND ((octet_length(marks) % 6) = 0)))
+);
+
+create table wallet_subtrees (
+  wallet_id uuid not null,
+  level smallint not null,
+  number bigint not null,
+  hash bytea not null,
+  constraint wallet_subtrees_pkey PRIMARY KEY (wallet_id, level, number),
+  constraint wallet_subtrees_hash_check CHECK ((octet_length(hash) = 32))
+);
 
 create table wallets (
   id uuid not null,

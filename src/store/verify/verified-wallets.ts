@@ -25,13 +25,30 @@ export async function nextChanges(db: Queryable, from: string | null, walletsAtM
   return { from, until, changed: rows }
 }
 
-const changedSql = `
+const changedSqlOf = (isWanted: (column: string) => string) => `
 select w.id as "walletId", w.sequence, w.balance as "balanceMinor", coalesce(v.sequence, 0) as "fromSequence",
   coalesce(v.balance, 0) as "fromBalanceMinor"
-from (select id, sequence, balance from wallets where ${inRange('id')}) w
-left join (select * from verified_wallets where ${inRange('wallet_id')}) v on v.wallet_id = w.id
+from (select id, sequence, balance from wallets where ${isWanted('id')}) w
+left join (select * from verified_wallets where ${isWanted('wallet_id')}) v on v.wallet_id = w.id
 where v.sequence is distinct from w.sequence or v.balance is distinct from w.balance
 order by w.id`
+const changedSql = changedSqlOf(inRange)
+const changedWalletSql = changedSqlOf((column) => `${column} = $1`)
+
+/** This wallet if it differs from its checkpoint. */
+export async function findChanged(db: Queryable, walletId: string): Promise<ChangedWallet | undefined> {
+  const { rows } = await db.query<ChangedWallet>(changedWalletSql, [walletId])
+  return maybe(rows)
+}
+
+/** The sequence of the wallet's checkpoint; 0 without one. */
+export async function getCheckedUpTo(db: Queryable, walletId: string): Promise<number> {
+  const { rows } = await db.query<{ sequence: number }>(
+    'select sequence::float8 as sequence from verified_wallets where wallet_id = $1',
+    [walletId],
+  )
+  return maybe(rows)?.sequence ?? 0
+}
 
 /** The last entry up to this one, as a checkpoint; undefined when there is none. */
 export async function findCheckpointAt(

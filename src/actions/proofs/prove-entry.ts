@@ -1,0 +1,114 @@
+/** The proof of one entry: sealed at once where it is newer than the last seal. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { writeProof, type EntryProof, type WalletSince } from '../../../sdk/verify/proof-file.ts'
+import { consistencyParts, inclusionParts } from '../../proof/merkle.ts'
+import { transact, type Transaction } from '../../store/connection/database.ts'
+import { findLog, findNewestCheckpoint, lockLog, readLogParts, type LogState } from '../../store/proofs/proof-log.ts'
+import { entrySalt, findLeafFields, findTree, readWalletParts } from '../../store/proofs/wallet-trees.ts'
+import { endOfLedger } from '../../store/verify/stretch.ts'
+import { findChanged, getCheckedUpTo, upsertCheckpoints } from '../../store/verify/verified-wallets.ts'
+import { verifyStretches } from '../../store/verify/verify.ts'
+import { logOrigin, signCheckpoint, type Sealing } from './checkpoint.ts'
+import { beginLog, namedTree, sealTrees } from './seal-books.ts'
+
+export type WantedEntry = {
+  readonly walletId: string
+  readonly sequence: number
+  /** The number of entries that an earlier proof of this wallet names: the new one shows that it continues that history. */
+  readonly since?: number | undefined
+}
+
+export type EntryProofResult =
+  | { readonly kind: 'proof'; readonly file: string }
+  | { readonly kind: 'not-found' }
+  /** The wallet has fewer sealed entries than `since`. */
+  | { readonly kind: 'not-since' }
+  /** Other processes seal for too long, or the check of this wallet found a fault. */
+  | { readonly kind: 'not-yet' }
+
+/** A page of the pass holds the log for about 100 ms. */
+const attempts = 20
+const betweenAttemptsMs = 100
+
+export async function proveEntry(sealing: Sealing, wanted: WantedEntry): Promise<EntryProofResult> {
+  if (!(await findLeafFields(sealing.db.pool, wanted.walletId, wanted.sequence))) return { kind: 'not-found' }
+  for (let attempt = 1; ; attempt++) {
+    const proof = await readProof(sealing, wanted)
+    if (proof === 'not-since') return { kind: 'not-since' }
+    if (proof) return { kind: 'proof', file: writeProof(proof) }
+    const isSealed = await sealNow(sealing, wanted.walletId)
+    if (isSealed === undefined || attempt === attempts) return { kind: 'not-yet' }
+    if (!isSealed) await sleep(betweenAttemptsMs)
+  }
+}
+
+/** False if another process seals, undefined if the wallet has a fault. */
+async function sealNow(sealing: Sealing, walletId: string): Promise<boolean | undefined> {
+  await beginLog(sealing)
+  const log = await transact(sealing.db, async (tx) => await sealWallet(tx, sealing, walletId))
+  if (log === 'busy') return false
+  if (!log) return undefined
+  await signCheckpoint(sealing, log)
+  return true
+}
+
+/** Checks the wallet and seals it. Undefined if the wallet has a fault. */
+async function sealWallet(
+  tx: Transaction,
+  { config }: Sealing,
+  walletId: string,
+): Promise<LogState | 'busy' | undefined> {
+  const log = await lockLog(tx)
+  if (!log) return 'busy'
+  const tree = await findTree(tx, walletId)
+  const changed = await findChanged(tx, walletId)
+  if (changed) {
+    const { fromSequence: sequence, fromBalanceMinor: balanceMinor } = changed
+    const faults = await verifyStretches(tx, [{ walletId, sequence, balanceMinor, until: endOfLedger }], String)
+    if (faults.length > 0) return undefined
+    await upsertCheckpoints(tx, [changed])
+  }
+  const checkedUpTo = await getCheckedUpTo(tx, walletId)
+  if (checkedUpTo <= (tree?.peaks.size ?? 0)) return log
+  const peaks = await sealTrees(tx, log, [{ walletId, tree, checkedUpTo, until: checkedUpTo }], config.currency.code)
+  return { ...log, peaks }
+}
+
+/** In one snapshot: a seal meanwhile changes the tree. Undefined if no signed state of the log has the entry. */
+async function readProof(
+  sealing: Sealing,
+  { walletId, sequence, since }: WantedEntry,
+): Promise<EntryProof | 'not-since' | undefined> {
+  return await transact(sealing.db, async (tx) => {
+    await tx.query('set transaction isolation level repeatable read')
+    const log = await findLog(tx)
+    const tree = await findTree(tx, walletId)
+    const fields = await findLeafFields(tx, walletId, sequence)
+    const checkpoint = log && (await findNewestCheckpoint(tx, logOrigin(sealing, log)))
+    if (!tree || tree.leaf === null || !fields || !checkpoint) return undefined
+    const { size } = tree.peaks
+    if (size < sequence || checkpoint.size <= tree.leaf) return undefined
+    if (since !== undefined && since > size) return 'not-since'
+    const currency = sealing.config.currency.code
+    const named = namedTree(tree)
+    const { texts, ...entry } = fields
+    return {
+      entry: { wallet: named.name, sequence, currency, ...entry },
+      words: { texts, salt: entrySalt(tree, sequence) },
+      walletSize: size,
+      walletPath: await readWalletParts(tx, named, inclusionParts(sequence - 1, size), currency),
+      since: since === undefined ? null : await sinceOf(tx, named, { since, size, currency }),
+      index: tree.leaf,
+      path: await readLogParts(tx, inclusionParts(tree.leaf, checkpoint.size)),
+      checkpoint: checkpoint.note,
+    }
+  })
+}
+
+async function sinceOf(
+  tx: Transaction,
+  named: ReturnType<typeof namedTree>,
+  { since, size, currency }: { readonly since: number; readonly size: number; readonly currency: string },
+): Promise<WalletSince> {
+  return { size: since, path: await readWalletParts(tx, named, consistencyParts(since, size), currency) }
+}

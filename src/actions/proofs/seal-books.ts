@@ -1,0 +1,150 @@
+/**
+ * Seals the books: the entries that the continuous check found right become leaves of their wallets' trees, and each tree that grew
+ * becomes a leaf of the log. When a pass over the wallets ends, the state of the log is signed. One process at a time does this, and
+ * nothing of it is in the path of a debit.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { hashLeaf, addLeaves, noPeaks, rootOf, type Subtree } from '../../proof/merkle.ts'
+import { headLeaf } from '../../../sdk/verify/leaves.ts'
+import { transact, type Transaction } from '../../store/connection/database.ts'
+import {
+  appendLeaves,
+  findLog,
+  insertLog,
+  lockLog,
+  updateAuditSealed,
+  updatePass,
+  type LogLeaf,
+  type LogState,
+} from '../../store/proofs/proof-log.ts'
+import { isStored } from '../../store/proofs/subtrees.ts'
+import { findUnsealedRecords } from '../../store/proofs/audit-leaves.ts'
+import { addMarks, hashEntries, nextGrown, upsertTrees } from '../../store/proofs/wallet-trees.ts'
+import type { GrownWallet, LeafRange, WalletSubtree, WalletTree } from '../../store/proofs/wallet-trees.ts'
+import { newKeySeed } from '../../proof/sign-note.ts'
+import { logKeyContext, signCheckpoint, type Sealing } from './checkpoint.ts'
+
+/** Hashing a page of entries takes about 100 ms. */
+const walletsPerPage = 20_000
+const entriesPerPage = 20_000
+const betweenPassesMs = 10 * 60_000
+
+/** The job: takes the steps of a pass that is due, until the pass ends or another process has the log. */
+export async function sealBooks(sealing: Sealing): Promise<void> {
+  await beginLog(sealing)
+  for (;;) {
+    const after = await transact(sealing.db, async (tx) => await takeStep(tx, sealing))
+    if (!after) return
+    if (after.passStartedAt === null) return await signCheckpoint(sealing, after)
+  }
+}
+
+export async function beginLog({ db, secrets }: Sealing): Promise<void> {
+  if ((await findLog(db.pool))?.sealedKey) return
+  const id = randomBytes(8).toString('hex')
+  await insertLog(db.pool, id, await secrets.seal(Buffer.from(newKeySeed()).toString('base64'), logKeyContext(id)))
+}
+
+/** One page of wallets. Undefined where nothing is due, or another process seals. */
+async function takeStep(tx: Transaction, { config }: Sealing): Promise<LogState | undefined> {
+  const state = await lockLog(tx)
+  if (!state || (state.passStartedAt === null && state.nextPassAt > state.now)) return undefined
+  const startedAt = state.passStartedAt ?? state.now
+  const records = await sealRecords(tx, state)
+  const page = await nextGrown(tx, state.passFrom, walletsPerPage)
+  const { grown, next } = cut(page.grown)
+  const peaks = await sealTrees(tx, { ...state, peaks: records }, grown, config.currency.code)
+  const passFrom = next ?? page.until
+  const pass =
+    passFrom === null
+      ? {
+          passFrom,
+          passStartedAt: null,
+          nextPassAt: new Date(startedAt.getTime() + betweenPassesMs),
+          sealedUpTo: startedAt,
+        }
+      : { passFrom, passStartedAt: startedAt, nextPassAt: state.nextPassAt, sealedUpTo: state.sealedUpTo }
+  await updatePass(tx, pass)
+  return { ...state, ...pass, peaks }
+}
+
+const recordsPerStep = 5_000
+
+/** Adds audit records to the log, oldest first. */
+async function sealRecords(tx: Transaction, { peaks, auditUpTo }: LogState) {
+  const records = await findUnsealedRecords(tx, auditUpTo, recordsPerStep)
+  const last = records.at(-1)
+  if (!last) return peaks
+  const leaves = records.map(({ id, hash }): LogLeaf => ({ kind: 'audit', subject: id, size: null, hash }))
+  await updateAuditSealed(tx, auditUpTo && auditUpTo > last.at ? auditUpTo : last.at)
+  return (await appendLeaves(tx, peaks, leaves)).peaks
+}
+
+type Growth = GrownWallet & { readonly until: number }
+
+/** The wallets whose entries fit into one page; the last of them may be cut, and the next step goes on with it. */
+function cut(wallets: readonly GrownWallet[]): { readonly grown: readonly Growth[]; readonly next: string | null } {
+  const grown: Growth[] = []
+  let left = entriesPerPage
+  for (const wallet of wallets) {
+    const size = wallet.tree?.peaks.size ?? 0
+    const until = Math.min(wallet.checkedUpTo, size + left)
+    if (until > size) grown.push({ ...wallet, until })
+    left -= until - size
+    if (until < wallet.checkedUpTo) return { grown, next: wallet.walletId }
+  }
+  return { grown, next: null }
+}
+
+/** Adds the entries up to `until` to the wallets' trees, and the trees' new states to the log. */
+export async function sealTrees(tx: Transaction, log: LogState, wallets: readonly Growth[], currency: string) {
+  if (wallets.length === 0) return log.peaks
+  const trees = wallets.map(({ walletId, tree }) => tree ?? newTree(walletId))
+  const ranges = trees.map((tree, i): LeafRange => ({
+    ...namedTree(tree),
+    after: tree.peaks.size,
+    until: wallets[i]!.until,
+  }))
+  const hashes = await hashEntries(tx, ranges, currency)
+  const subtrees: WalletSubtree[] = []
+  const grown = trees.map((tree, i) => {
+    const { walletId } = tree
+    const keep = (subtree: Subtree, hash: Uint8Array) => {
+      if (isStored(subtree)) subtrees.push({ walletId, ...subtree, hash })
+    }
+    return { ...tree, peaks: addLeaves(tree.peaks, hashes[i]!, keep) }
+  })
+  const { first, peaks } = await appendLeaves(tx, log.peaks, grown.map(logLeafOf))
+  await upsertTrees(
+    tx,
+    grown.map((tree, i) => ({ ...tree, leaf: first + i })),
+    subtrees,
+  )
+  await addMarks(
+    tx,
+    ranges.map(({ walletId, after }, i) => ({ walletId, first: after, hashes: hashes[i]! })),
+  )
+  return peaks
+}
+
+const newTree = (walletId: string): WalletTree => ({
+  walletId,
+  salt: new Uint8Array(randomBytes(32)),
+  peaks: noPeaks,
+  leaf: null,
+})
+
+/** The wallet's name in the log says nothing about the wallet: the salt is in no proof. */
+export function namedTree({ walletId, salt }: Pick<WalletTree, 'walletId' | 'salt'>) {
+  const name = createHash('sha256')
+    .update(Buffer.from(walletId.replaceAll('-', ''), 'hex'))
+    .update(salt)
+    .digest('hex')
+  return { walletId, salt, name }
+}
+
+function logLeafOf(tree: WalletTree): LogLeaf {
+  const { size } = tree.peaks
+  const head = { wallet: namedTree(tree).name, size, root: rootOf(tree.peaks) }
+  return { kind: 'wallet', subject: tree.walletId, size, hash: hashLeaf(headLeaf(head)) }
+}
