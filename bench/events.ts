@@ -29,7 +29,7 @@ import { checkExactness } from './exactness.ts'
 import { figureTable, toFigure, type Figure } from './figures.ts'
 import type { Job, Result } from './job.ts'
 import { busyText, rateTable } from './report.ts'
-import { median, takeTurns, type Round } from './rounds.ts'
+import { costsOf, median, takeTurns, type Round } from './rounds.ts'
 import { onStage, resultsDir, runRound, type Site, type Stage } from './stage.ts'
 import { serviceCpuSeconds } from './usage.ts'
 
@@ -144,10 +144,7 @@ async function measureDebits(
   const overOff = (wanted: string) => comparisons.find(({ name }) => name === wanted)?.overBase
   const overBefore = overOff('before')?.map((ratio) => 1 / ratio)
   const wal = walBytes['on']!.map((bytes) => bytes - median(walBytes['off']!))
-  const cost = (name: string) =>
-    rounds
-      .filter((round) => round.name === name)
-      .map(({ serverCores, databaseCores, perSecond }) => (serverCores + databaseCores) / perSecond)
+  const cost = (name: string) => costsOf(rounds, name)
   const figures = [
     toFigure('debits, events on ÷ off', overOff('on')!),
     toFigure('processor time of a debit, events off ÷ on', [median(cost('off')) / median(cost('on'))]),

@@ -7,7 +7,7 @@ import { describeMachine } from './machine.ts'
 import { watchMemory, type Memory } from './memory.ts'
 import type { Options } from './options.ts'
 import { pgbenchMissing, type Pgbench } from './pgbench.ts'
-import { takeTurns, type Contender, type Measured, type Round } from './rounds.ts'
+import { costsOf, median, takeTurns, type Contender, type Measured, type Round } from './rounds.ts'
 import { runRound, type Site, type Stage } from './stage.ts'
 
 export type Report = Awaited<ReturnType<typeof measure>>
@@ -134,6 +134,7 @@ function toFigures(measured: Measured, memory: Memory): Figure[] {
     name === 'debits' && latencyMs ? [latencyMs] : [],
   )
   return [
+    ...overPgbenchCost(measured.rounds),
     ...ratios,
     toFigure(
       'p99 ÷ p50 at 128 connections',
@@ -141,6 +142,17 @@ function toFigures(measured: Measured, memory: Memory): Figure[] {
     ),
     toFigure('memory after the load', [memory.endMb]),
     toFigure('memory at the end ÷ at one third', [memory.growth]),
+  ]
+}
+
+/** Rates move with the machine's disk, and the processor time of an operation hardly does. */
+function overPgbenchCost(rounds: readonly Round[]): Figure[] {
+  const pgbench = costsOf(rounds, 'pgbench')
+  if (pgbench.length === 0) return []
+  const overPgbench = (name: string) => costsOf(rounds, name).map((cost) => cost / median(pgbench))
+  return [
+    toFigure('processor time, debit ÷ TPC-B', overPgbench('debits')),
+    toFigure('processor time, debit at 1,024 connections ÷ TPC-B', overPgbench('many')),
   ]
 }
 

@@ -65,3 +65,10 @@ export function median(values: readonly number[]): number {
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
+
+/** The processor time that one operation took in each round of that name, in seconds: the service (or pgbench) and the database. */
+export function costsOf(rounds: readonly Round[], wanted: string): number[] {
+  return rounds
+    .filter(({ name }) => name === wanted)
+    .map(({ serverCores, databaseCores, perSecond }) => (serverCores + databaseCores) / perSecond)
+}
