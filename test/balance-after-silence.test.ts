@@ -1,6 +1,6 @@
 /** Balance checks while the database does not answer, and when it answers again. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { openBalanceReader } from '../src/store/balance-reader.ts'
+import { openBalanceReader } from '../src/store/shared-reader.ts'
 import { DatabaseUnavailable } from '../src/store/connection/database-unavailable.ts'
 import type { OpenClient } from '../src/store/connection/open-client.ts'
 import { openPool } from '../src/store/connection/pool.ts'

@@ -44,6 +44,7 @@ export const heldCases: [
   [100n, 60n, null, -40n, 0n, 'reversal', '60 60 active'],
   [100n, 60n, null, -41n, 0n, 'reversal', '59 60 debt'],
   [59n, 60n, 'debt', -60n, -60n, 'capture', 'HOLD_UNCOVERED'],
+  [59n, 60n, 'operator', -60n, -60n, 'capture', 'HOLD_UNCOVERED'],
   [59n, 60n, 'debt', -59n, -59n, 'capture', '0 1 debt'],
   [59n, 60n, 'debt', -59n, -60n, 'capture', '0 0 active'],
   // Money and the end of a hold end the debt, and no operator’s freeze.

@@ -205,12 +205,12 @@ test('a thousand random calls about few wallets leave sums that are exact', asyn
 })
 
 test('a process that is killed during captures leaves each of them done or not, and a repeat finds out', async () => {
-  const users = await fundedUsers(8)
+  const users = await fundedUsers(32)
   const victim = await startProcess({ DATABASE_URL: opened.databaseUrl })
   const doomed = holdClient(clientOf(victim), credentials)
   const placed = await Promise.all(
     users.flatMap((user) =>
-      Array.from({ length: 8 }, async () => holdOf(await holders[0]!.place(user.serviceUserId, 10)).id),
+      Array.from({ length: 2 }, async () => holdOf(await holders[0]!.place(user.serviceUserId, 10)).id),
     ),
   )
   let answered = 0
@@ -227,6 +227,6 @@ test('a process that is killed during captures leaves each of them done or not, 
   expect(new Set(again.map(({ status }) => status))).toEqual(new Set([200]))
   for (const [i, reply] of first.entries())
     if (reply?.status === 200) expect(again[i]!.body['transactionId']).toBe(reply.body['transactionId'])
-  for (const user of users) expect(await figures(user)).toEqual([20, 20, 0])
+  for (const user of users) expect(await figures(user)).toEqual([80, 80, 0])
   await expectBalancedBooks(opened.service)
 })

@@ -108,6 +108,34 @@ export const bookGuards: readonly Guarded[] = [
     ],
   },
   {
+    area: 'the writer',
+    file: 'src/store/writer/fast-captures.ts',
+    tests: ['src/store/writer/fast-captures.test.ts'],
+    mutants: [
+      [`\n        and steps = change.steps`, ``],
+      [` and expires_at > clock_timestamp()`, ``],
+      [`    where reference_key not in (`, `    where reference_key is not null or reference_key not in (`],
+      [`coalesce(w.frozen_for, 'operator') = 'operator' and `, ``],
+      [` and w.balance + c.amount >= 0`, ``],
+      [` and h.steps = m.steps`, ``],
+      [` and h.expires_at > m.at`, ``],
+      [`from operation o left join hold h`, `from operation o join hold h`],
+      [`amountMinor < netHeldMinor ? [] : `, ``],
+      [`return { ...posted.value, fault: captured.reason }`, `throw captured.reason`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/careful-lane.ts',
+    tests: ['src/store/writer/fast-captures.test.ts'],
+    mutants: [
+      [
+        `'walletId' in by ? by.walletId : by.serviceUserId`,
+        `'walletId' in by ? String(performance.now()) : by.serviceUserId`,
+      ],
+    ],
+  },
+  {
     area: 'the ledger',
     file: 'src/ledger/money.ts',
     tests: ['src/ledger/money.test.ts'],
@@ -253,9 +281,15 @@ export const bookGuards: readonly Guarded[] = [
   },
   {
     area: 'the writer',
+    file: 'src/store/writer/fast-lane.ts',
+    tests: ['src/store/writer/fast-captures.test.ts'],
+    mutants: [[`if (fault !== undefined) throw fault`, ``]],
+  },
+  {
+    area: 'the writer',
     file: 'src/store/writer/writer.ts',
     tests: [holds],
-    mutants: [[`hold.kind !== 'reserve' || hasEvents`, `hold.kind !== 'reserve'`]],
+    mutants: [[`(hold && hasEvents) || `, ``]],
   },
   {
     area: 'the writer',

@@ -9,15 +9,16 @@ import { getSnapshot, type Database } from '../store/connection/database.ts'
 import { serversProblem } from '../store/connection/servers.ts'
 import { watchServers } from '../store/connection/servers.ts'
 import { openDatabaseGauges } from '../store/database-gauges.ts'
-import { openBalanceReader, type BalanceReader } from '../store/balance-reader.ts'
+import { openBalanceReader, openHoldReader, type SharedReader } from '../store/shared-reader.ts'
 import { openRefusedCredentials, type RefusedCredentials } from '../store/calls/refused-credentials.ts'
 import { findEventHeads } from '../store/events/feed.ts'
 import { numberEvents } from '../store/events/number-events.ts'
 import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
 import { openWaitingCounts, type WaitingCounts } from '../store/work/waiting-counts.ts'
-import { findChangedWallets } from '../store/wallets.ts'
+import { findChangedWallets, type LinkedWallet } from '../store/wallets.ts'
 import { findSessions } from '../store/people/widget-sessions.ts'
+import type { SeenHold } from '../store/writer/stored-holds.ts'
 import { openWriter, type Writer } from '../store/writer/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
 import { freeBytes } from './free-bytes.ts'
@@ -46,7 +47,8 @@ export type Service = {
   readonly refusedCredentials: RefusedCredentials
   readonly writer: Writer
   readonly quota: Quota
-  readonly reader: BalanceReader
+  readonly reader: SharedReader<LinkedWallet>
+  readonly holdReader: SharedReader<SeenHold>
   readonly repeats: Repeats
   readonly referenceTypes: ReferenceTypes
   readonly waitingCounts: WaitingCounts
@@ -108,6 +110,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     appCalls: openAppCalls(),
     refusedCredentials: openRefusedCredentials(),
     reader: openBalanceReader(db),
+    holdReader: openHoldReader(db),
     repeats: openRepeats(db),
     referenceTypes: openReferenceTypes(db),
     waitingCounts: openWaitingCounts(db.longRunning, (error) =>

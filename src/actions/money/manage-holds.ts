@@ -2,7 +2,7 @@
 import { viewHold, type Capture, type HoldStatus, type HoldView } from '../../ledger/hold.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
-import { findHold, listHolds } from '../../store/writer/stored-holds.ts'
+import { listHolds } from '../../store/writer/stored-holds.ts'
 import { findLink } from '../../store/links.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'
 import type { HoldPosting, HoldRequest, HoldResult } from '../../store/writer/posting.ts'
@@ -68,7 +68,7 @@ export async function captureHold(service: Service, app: App, asked: AskedCaptur
     referenceId,
     description: asked.description === undefined ? hold.description : asked.description,
     hasEvents: app.hasEvents,
-    hold: { kind: 'capture', holdId, amountMinor, isFinal, allowsExtra },
+    hold: { kind: 'capture', holdId, amountMinor, isFinal, allowsExtra, seen: hold },
   }
   return await postAndRecord(service, posting, arrivedAt)
 }
@@ -120,9 +120,13 @@ async function changeHold(
 const notFound: HoldResult = { kind: 'hold-refused', refusal: 'HOLD_NOT_FOUND' }
 
 /** A hold of another app is as unknown as one that does not exist. */
-async function findOwn(service: WithDb, { clientId }: App, holdId: string): Promise<HoldView | undefined> {
-  const seen = await findHold(service.db.pool, holdId)
-  return seen?.hold.clientId === clientId ? viewHold(seen.hold, seen.at) : undefined
+async function findOwn(
+  { holdReader }: Pick<Service, 'holdReader'>,
+  { clientId }: App,
+  holdId: string,
+): Promise<HoldView | undefined> {
+  const seen = await holdReader.find(clientId, holdId)
+  return seen && viewHold(seen.hold, seen.at)
 }
 
 export { findOwn as readHold }

@@ -18,6 +18,7 @@ import {
   type Lane,
   type LaneQueue,
   type PendingPosting,
+  type Posting,
 } from './posting.ts'
 
 export type LaneEvents = {
@@ -36,7 +37,7 @@ export type CarefulLane = LaneQueue & {
   readonly connection: Connection
   readonly events: LaneEvents
   /**
-   * Links of locked or damaged wallets, with the time until which their postings go straight to this lane: in the fast
+   * Links of locked or damaged wallets, and their ids, with the time until which their postings go straight to this lane: in the fast
    * lane each of them would fail its whole batch.
    */
   readonly quarantined: Map<string, number>
@@ -79,8 +80,12 @@ export function postCarefully(lane: CarefulLane, postings: readonly PendingPosti
   if (!lane.isRunning) void run(lane)
 }
 
-export function isQuarantined(lane: CarefulLane, serviceUserId: string): boolean {
-  return lane.quarantined.size > 0 && (lane.quarantined.get(serviceUserId) ?? 0) > performance.now()
+export function isQuarantined(lane: CarefulLane, posting: Posting): boolean {
+  return lane.quarantined.size > 0 && (lane.quarantined.get(quarantineKey(posting)) ?? 0) > performance.now()
+}
+
+function quarantineKey({ by }: Posting): string {
+  return 'walletId' in by ? by.walletId : by.serviceUserId
 }
 
 export async function closeCarefulLane(lane: CarefulLane): Promise<void> {
@@ -184,7 +189,7 @@ async function post(
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
   countHolds(lane.events.hold, answers, holdSteps)
   for (const [pending, result] of answers) {
-    if (lane.quarantined.size > 0) release(lane, pending)
+    if (lane.quarantined.size > 0) lane.quarantined.delete(quarantineKey(pending))
     pending.answer(result)
   }
   for (const pending of held) quarantine(lane, pending)
@@ -212,15 +217,10 @@ function isSameWallet({ by }: PendingPosting, other: PendingPosting | undefined)
   return !('walletId' in other.by) && other.by.serviceUserId === by.serviceUserId
 }
 
-function quarantine(lane: CarefulLane, { by }: PendingPosting): void {
-  if ('walletId' in by) return
+function quarantine(lane: CarefulLane, pending: PendingPosting): void {
   const [oldest] = lane.quarantined.keys()
   if (lane.quarantined.size >= maxQuarantined && oldest !== undefined) lane.quarantined.delete(oldest)
-  lane.quarantined.set(by.serviceUserId, performance.now() + quarantineForMs)
-}
-
-function release(lane: CarefulLane, { by }: PendingPosting): void {
-  if (!('walletId' in by)) lane.quarantined.delete(by.serviceUserId)
+  lane.quarantined.set(quarantineKey(pending), performance.now() + quarantineForMs)
 }
 
 async function connect(lane: CarefulLane): Promise<WriterClient> {

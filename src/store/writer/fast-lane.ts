@@ -1,5 +1,5 @@
 /**
- * The lane of nearly every debit, credit and new hold. Postings that arrive while batches are under way form the next batch, which
+ * The lane of nearly every debit, credit, new hold and capture. Postings that arrive while batches are under way form the next batch, which
  * one statement writes. Postings the statement left undecided, and every posting of a failed batch, are retried in the
  * careful lane.
  */
@@ -9,6 +9,7 @@ import { isUnavailable, type Connection } from '../connection/database.ts'
 import { writeOnNodes, type NodeChoice } from '../cluster/lane-nodes.ts'
 import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import type { FastAnswers } from './fast-statement.ts'
+import { postWithCaptures } from './fast-captures.ts'
 import { newGuess, postGuessing } from './guess-new.ts'
 import { enqueue, newFairQueue, putBack, standingOf, takeInTurn, type Offer } from './fair-queue.ts'
 import { countHolds } from './hold-counts.ts'
@@ -27,7 +28,7 @@ import {
 export type FastLane = LaneQueue & {
   readonly connection: Connection
   readonly careful: CarefulLane
-  /** For new holds that the statement left undecided. */
+  /** For new holds and captures that the statements left undecided. */
   readonly holds: CarefulLane
   readonly events: LaneEvents
   /** The posting under way of each reference. Its repeats wait for its outcome, and share it. */
@@ -236,12 +237,13 @@ function retryUndecided(lane: FastLane, { postings, behind }: Batch): void {
 async function answerBatch({ events }: FastLane, writer: BatchWriter, batch: readonly PendingPosting[]): Promise<void> {
   const { client, doubts } = writer.writerOf(batch)
   const doubtsBefore = doubts()
-  const { answers, hasWritten, hasStandby } = await writer.post(batch)
+  const { answers, hasWritten, hasStandby, holdSteps, fault } = await writer.post(batch)
   // A commit that wrote has reached the standby, and everything read before it too. A batch that only read proves nothing.
   if (hasStandby && !hasWritten) await client.query(confirmSql)
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
-  countHolds(events.hold, answers)
+  countHolds(events.hold, answers, holdSteps)
   for (const [pending, result] of answers) pending.answer(result)
+  if (fault !== undefined) throw fault
 }
 
 function connect(lane: FastLane): Promise<BatchWriter> {
@@ -265,7 +267,7 @@ function writeOn(writer: WriterClient): BatchWriter {
   return {
     limits: usualLimits,
     writerOf: () => writer,
-    post: (batch) => postGuessing(writer, guess, batch),
+    post: (batch) => postWithCaptures(writer, batch, (others) => postGuessing(writer, guess, others)),
     isFaulty: () => false,
     end: client.end,
     destroy: client.destroy,

@@ -11,6 +11,7 @@ import type { Queryable } from '../connection/database.ts'
 import { fastJournalSql, fastJournalValues, hasEvents } from '../events/journal.ts'
 import { referenceKeyOfUuid, type Outcome, type OutcomeRefusal } from '../outcomes.ts'
 import { holdParts, holdValues, noHolds, placedHold, type HoldParts } from './fast-holds.ts'
+import type { StepKind } from './hold-book.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import type { ResolvedLink } from './resolve-links.ts'
 import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
@@ -156,6 +157,10 @@ export type FastAnswers = {
   readonly hasStandby: boolean
   /** Whether a reference was used before. */
   readonly hasRepeats: boolean
+  /** What it did to holds, besides making new ones. */
+  readonly holdSteps?: readonly StepKind[]
+  /** Why a part of the batch failed. */
+  readonly fault?: unknown
 }
 
 type HowToPost = {

@@ -31,7 +31,8 @@ export type ByWallet = { readonly walletId: string; readonly clientId?: string }
 /** What a posting does to a hold. The amount of the posting is what it reserves or captures, below zero. */
 export type HoldRequest =
   | { readonly kind: 'reserve'; readonly seconds: number }
-  | ({ readonly kind: 'capture'; readonly holdId: string } & Capture)
+  /** The fast lane captures the hold only if it is still as it was seen. */
+  | ({ readonly kind: 'capture'; readonly holdId: string; readonly seen: HoldView } & Capture)
   | { readonly kind: 'void'; readonly holdId: string; readonly actor: string; readonly reason: string | null }
   | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number; readonly actor: string }
   /** Closes the expired holds of the wallet. */

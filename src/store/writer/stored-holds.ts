@@ -1,7 +1,7 @@
 /** What reads and writes of holds share, and reading them. Only the writer changes them. */
 import type { Hold, HoldStatus } from '../../ledger/hold.ts'
+import { plainArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
-import { maybe } from '../connection/rows.ts'
 import { referenceKeyOfUuid } from '../outcomes.ts'
 
 export const holdColumns = `h.wallet_id as "walletId", h.id, h.client_id as "clientId", h.reference_type as "referenceType",
@@ -35,16 +35,19 @@ export function toSeenHold({ at, ...hold }: HoldRow): SeenHold {
   return { hold: { ...hold, id: referenceKeyOfUuid(hold.id) }, at }
 }
 
-/** The outcome of a hold has the wallet that it is on. */
+/** The outcome of a hold has the wallet that it is on. The limits make the planner look both up by their keys. */
+const findSql = `select ${holdColumns}, ${holdClockSql} as at from unnest($1::uuid[]) as i(id)
+  cross join lateral (select wallet_id from outcomes where reference_key = i.id limit 1) as o
+  cross join lateral (select * from holds where wallet_id = o.wallet_id and id = i.id limit 1) as h`
+
+export async function findHolds(db: Queryable, ids: readonly string[]): Promise<Map<string, SeenHold>> {
+  const values = [plainArray(ids, (id) => id)]
+  const { rows } = await db.query<HoldRow>({ name: 'find-holds', text: findSql, values })
+  return new Map(rows.map((row) => [referenceKeyOfUuid(row.id), toSeenHold(row)]))
+}
+
 export async function findHold(db: Queryable, id: string): Promise<SeenHold | undefined> {
-  const { rows } = await db.query<HoldRow>({
-    name: 'find-hold',
-    text: `with o as materialized (select wallet_id from outcomes where reference_key = $1::uuid)
-      select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.id = $1::uuid`,
-    values: [id],
-  })
-  const row = maybe(rows)
-  return row && toSeenHold(row)
+  return (await findHolds(db, [id])).get(id)
 }
 
 export type HoldFilter = {

@@ -53,12 +53,12 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   const watch = setInterval(() => lanes.forEach(expire), 200)
   watch.unref()
   const slowLaneFor = ({ hold }: Posting) => (hold ? holds : careful)
-  /** The fast lane of the link; undefined means a careful lane, where all holds are that have to be reported to an app. */
+  /** The fast lane of the link, or of the wallet; undefined means a careful lane, where all changes of holds are that have to be reported to an app. */
   const laneFor = (posting: Posting) => {
     const { by, hold, hasEvents } = posting
-    if ('walletId' in by || isQuarantined(slowLaneFor(posting), by.serviceUserId)) return undefined
-    if (hold && (hold.kind !== 'reserve' || hasEvents)) return undefined
-    return fast[laneOf(by.serviceUserId, laneCount)]
+    if ((hold && hasEvents) || isQuarantined(slowLaneFor(posting), posting)) return undefined
+    if ('walletId' in by) return hold?.kind === 'capture' ? fast[laneOf(by.walletId, laneCount)] : undefined
+    return hold && hold.kind !== 'reserve' ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
   }
   const standby = standbyOf(connection)
   const add = (lane: FastLane | undefined, pending: PendingPosting) => {
@@ -108,9 +108,8 @@ export function openWriter(connection: Connection, laneCount: number, events: La
  * A link always takes the same lane, so a process rarely waits for its own row locks. A wallet that two links reach at
  * the same time may be in two lanes; the row lock keeps it exact.
  */
-function laneOf(serviceUserId: string, count: number): number {
+function laneOf(id: string, count: number): number {
   let hash = 0
-  for (let i = serviceUserId.length - 8; i < serviceUserId.length; i++)
-    hash = (hash * 31 + serviceUserId.charCodeAt(i)) | 0
+  for (let i = id.length - 8; i < id.length; i++) hash = (hash * 31 + id.charCodeAt(i)) | 0
   return Math.abs(hash) % count
 }
