@@ -46,13 +46,16 @@ export type HoldBook = {
   readonly unreported: HoldEntry[]
 }
 
-/** By their keys alone: `holds_open` for those of the wallets, the primary key for those that are named. */
+/**
+ * By their keys alone: `holds_open` for those of the wallets, the primary key for those that are named. The limit makes the planner look
+ * those up one by one: a plan that was made while the table was small is kept, and as a join it would read all holds.
+ */
 const readSql = `
 select clock.at, h.* from (select ${holdClockSql} as at) clock left join (
   select ${holdColumns} from holds h where h.wallet_id = any($1::uuid[]) and h.closed_at is null
   union all
   select ${holdColumns} from unnest($2::uuid[], $3::uuid[]) as n(wallet_id, id)
-  join holds h on h.wallet_id = n.wallet_id and h.id = n.id
+  cross join lateral (select * from holds where wallet_id = n.wallet_id and id = n.id limit 1) as h
 ) h on true`
 
 export type HoldKey = { readonly walletId: string; readonly id: string }
