@@ -20,7 +20,7 @@ export const expireHolds: Kind = {
   ...usual,
   name: 'expire-holds',
   // The writer closes those of many wallets in one transaction.
-  batch: 200,
+  batch: 500,
   concurrency: 1,
   pollMs: 1_000,
   run,

@@ -38,6 +38,8 @@ export type HoldBook = {
   /** The database's clock, read after the wallets were locked. */
   readonly at: Date
   readonly holds: Map<string, Hold>
+  readonly made: Set<string>
+  /** Of holds that were there before. */
   readonly changed: Set<string>
   /** Made or extended: the queue must come back to them in time. */
   readonly due: Set<string>
@@ -79,6 +81,7 @@ export async function readHolds(
   return {
     at: one(rows).at,
     holds: new Map(seen.map((hold) => [hold.id, hold])),
+    made: new Set(),
     changed: new Set(),
     due: new Set(),
     steps: [],
@@ -173,8 +176,9 @@ type NewStep = Pick<HoldStep, 'kind' | 'amountMinor' | 'actor'> & Partial<Pick<H
 /** `posting` is what asked for it; undefined for what the service does by itself. A hold without a step is new. */
 function change(book: HoldBook, hold: Hold, step: NewStep | undefined, posting?: PendingPosting): HoldView {
   book.holds.set(hold.id, hold)
-  book.changed.add(hold.id)
-  if (step) book.steps.push({ sequence: null, reason: null, ...step, hold })
+  if (!step) book.made.add(hold.id)
+  else book.steps.push({ sequence: null, reason: null, ...step, hold })
+  if (!book.made.has(hold.id)) book.changed.add(hold.id)
   const { walletId, clientId, id: holdId, steps: number } = hold
   // Of the service itself the database decides whether the app has events.
   if (posting?.by.clientId === undefined || posting.hasEvents)
@@ -195,47 +199,65 @@ function nextTimeOf({ noticeAt, expiresAt }: Hold): Date {
 
 /** A hold asks the queue to close it when it expires, and before that for its notice. */
 const writeSql = `
-with hold as (
+with made as (
   insert into holds (wallet_id, id, client_id, reference_type, reference_id, description, amount, captured, released, extra, created_at,
     expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at)
   select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
-    $10::bigint[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::integer[],
-    $27::timestamptz[], $28::timestamptz[])
-  on conflict (wallet_id, id) do update set captured = excluded.captured, released = excluded.released, extra = excluded.extra,
-    expires_at = excluded.expires_at, closed_at = excluded.closed_at, ended_by = excluded.ended_by, steps = excluded.steps,
-    initial_expires_at = excluded.initial_expires_at, notice_at = excluded.notice_at
+    $10::bigint[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::integer[], $16::timestamptz[], $17::timestamptz[])
+), changed as (
+  update holds h set captured = c.captured, released = c.released, extra = c.extra, expires_at = c.expires_at, closed_at = c.closed_at,
+    ended_by = c.ended_by, steps = c.steps, initial_expires_at = c.initial_expires_at, notice_at = c.notice_at
+  from unnest($18::uuid[], $19::uuid[], $20::bigint[], $21::bigint[], $22::bigint[], $23::timestamptz[], $24::timestamptz[], $25::text[],
+    $26::integer[], $27::timestamptz[], $28::timestamptz[])
+    as c(wallet_id, id, captured, released, extra, expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at)
+  where h.wallet_id = c.wallet_id and h.id = c.id
 ), step as (
   insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, reason, captured, remaining, expires_at, at)
-  select s.*, $24::timestamptz from unnest($16::uuid[], $17::uuid[], $18::integer[], $19::text[], $20::bigint[], $21::bigint[], $22::text[],
-    $23::text[], $29::bigint[], $30::bigint[], $31::timestamptz[]) as s
-), due as (${expireWorkSql('select wallet_id, due_at from unnest($25::uuid[], $26::timestamptz[]) as n(wallet_id, due_at)')}
+  select s.*, $40::timestamptz from unnest($29::uuid[], $30::uuid[], $31::integer[], $32::text[], $33::bigint[], $34::bigint[], $35::text[],
+    $36::text[], $37::bigint[], $38::bigint[], $39::timestamptz[]) as s
+), due as (${expireWorkSql('select wallet_id, due_at from unnest($41::uuid[], $42::timestamptz[]) as n(wallet_id, due_at)')}
 )
 select 1`
 
 const time = (at: Date | null) => at && at.toISOString()
 
+const stateOf = (holds: readonly Hold[]) => [
+  plainArray(holds, ({ capturedMinor }) => capturedMinor),
+  plainArray(holds, ({ releasedMinor }) => releasedMinor),
+  plainArray(holds, ({ extraMinor }) => extraMinor),
+]
+
+const endOf = (holds: readonly Hold[]) => [
+  plainArray(holds, ({ expiresAt }) => time(expiresAt)),
+  plainArray(holds, ({ closedAt }) => time(closedAt)),
+  plainArray(holds, ({ endedBy }) => endedBy),
+  plainArray(holds, ({ steps }) => steps),
+  plainArray(holds, ({ initialExpiresAt }) => time(initialExpiresAt)),
+  plainArray(holds, ({ noticeAt }) => time(noticeAt)),
+]
+
 /** Undefined when nothing changed. */
 export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> | undefined {
-  if (book.changed.size === 0) return undefined
-  const holds = [...book.changed].map((id) => book.holds.get(id)!)
-  const due = [...book.due].map((id) => book.holds.get(id)!)
+  if (book.made.size + book.changed.size === 0) return undefined
+  const [made, changed, due] = [book.made, book.changed, book.due].map((ids) =>
+    Array.from(ids, (id) => book.holds.get(id)!),
+  ) as [Hold[], Hold[], Hold[]]
   const { steps } = book
   const values = [
-    plainArray(holds, ({ walletId }) => walletId),
-    plainArray(holds, ({ id }) => id),
-    textArray(holds, ({ clientId }) => clientId),
-    textArray(holds, ({ referenceType }) => referenceType),
-    textArray(holds, ({ referenceId }) => referenceId),
-    textArray(holds, ({ description }) => description),
-    plainArray(holds, ({ amountMinor }) => amountMinor),
-    plainArray(holds, ({ capturedMinor }) => capturedMinor),
-    plainArray(holds, ({ releasedMinor }) => releasedMinor),
-    plainArray(holds, ({ extraMinor }) => extraMinor),
-    plainArray(holds, ({ createdAt }) => time(createdAt)),
-    plainArray(holds, ({ expiresAt }) => time(expiresAt)),
-    plainArray(holds, ({ closedAt }) => time(closedAt)),
-    plainArray(holds, ({ endedBy }) => endedBy),
-    plainArray(holds, (hold) => hold.steps),
+    plainArray(made, ({ walletId }) => walletId),
+    plainArray(made, ({ id }) => id),
+    textArray(made, ({ clientId }) => clientId),
+    textArray(made, ({ referenceType }) => referenceType),
+    textArray(made, ({ referenceId }) => referenceId),
+    textArray(made, ({ description }) => description),
+    plainArray(made, ({ amountMinor }) => amountMinor),
+    ...stateOf(made),
+    plainArray(made, ({ createdAt }) => time(createdAt)),
+    ...endOf(made),
+    plainArray(changed, ({ walletId }) => walletId),
+    plainArray(changed, ({ id }) => id),
+    ...stateOf(changed),
+    ...endOf(changed),
     plainArray(steps, ({ hold }) => hold.walletId),
     plainArray(steps, ({ hold }) => hold.id),
     plainArray(steps, ({ hold }) => hold.steps),
@@ -244,14 +266,12 @@ export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> 
     plainArray(steps, ({ sequence }) => sequence),
     textArray(steps, ({ actor }) => actor),
     textArray(steps, ({ reason }) => reason),
-    time(book.at)!,
-    plainArray(due, ({ walletId }) => walletId),
-    plainArray(due, (hold) => time(nextTimeOf(hold))),
-    plainArray(holds, ({ initialExpiresAt }) => time(initialExpiresAt)),
-    plainArray(holds, ({ noticeAt }) => time(noticeAt)),
     plainArray(steps, ({ hold }) => hold.capturedMinor + hold.extraMinor),
     plainArray(steps, ({ hold }) => remainingOf(hold)),
     plainArray(steps, ({ hold }) => time(hold.expiresAt)),
+    time(book.at)!,
+    plainArray(due, ({ walletId }) => walletId),
+    plainArray(due, (hold) => time(nextTimeOf(hold))),
   ]
   return client.query({ name: 'write-holds', text: writeSql, values })
 }
