@@ -13,6 +13,7 @@ import { countCalls, countLinks } from './apps/count-calls.ts'
 import { countMinutes } from './count-minutes.ts'
 import { keyPlainAddresses } from './people/key-addresses.ts'
 import type { Service } from './service.ts'
+import { sealBooks } from './proofs/seal-books.ts'
 import { planDays } from './topups/reconcile.ts'
 
 export type Job = {
@@ -24,6 +25,7 @@ export type Job = {
 const openJobs = (): readonly Job[] => [
   { name: 'number-events', everyMs: 250, run: openNumberer() },
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
+  { name: 'seal-books', everyMs: 10_000, run: sealBooks },
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
   { name: 'count-calls', everyMs: 60_000, run: countCalls },
   { name: 'count-links', everyMs: 60_000, run: countLinks },

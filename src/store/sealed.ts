@@ -13,6 +13,8 @@ export type SealedColumn = {
   readonly key: string
   readonly column: string
   readonly purpose: string
+  /** The service can start without it. */
+  readonly isOptional?: true
   /** What changes when the text is removed, if it is more than the column. */
   readonly removeSql?: string
 }
@@ -39,8 +41,8 @@ export const sealedColumns: readonly SealedColumn[] = [
     purpose: 'endpoint-secret',
     removeSql: 'old_secret = null, old_secret_ends_at = null',
   },
-  // Without it the log goes on under another name, with a new key.
-  { table: 'log_state', key: 'id', column: 'key', purpose: 'log-key' },
+  // Another process may have its key; if none has, the job that seals the books says so.
+  { table: 'log_state', key: 'id', column: 'key', purpose: 'log-key', isOptional: true },
 ]
 
 export type SealedText = { readonly id: string; readonly text: string }

@@ -1,13 +1,11 @@
 /** What the owner of the database changes below a signed state of the log is named; what happens honestly is not. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { checkBooks } from '../../src/actions/money/check-books.ts'
-import { logOrigin } from '../../src/actions/proofs/checkpoint.ts'
-import { sealBooks } from '../../src/actions/proofs/seal-books.ts'
 import { verifyLog, type LogFault } from '../../src/actions/proofs/verify-log.ts'
-import { parseCheckpoint, parseNote, type Checkpoint } from '../../sdk/verify/note.ts'
-import { findLog, findNewestCheckpoint } from '../../src/store/proofs/proof-log.ts'
+import type { Checkpoint } from '../../sdk/verify/note.ts'
+import { mergePositions } from '../../src/store/books/merge-positions.ts'
 import type { Queryable } from '../../src/store/connection/database.ts'
 import { newClient, type Client } from '../client.ts'
+import { endDay, newestSigned, sealAll, withTampered } from '../sealed-books.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../service.ts'
 
 let opened: TestService
@@ -25,49 +23,26 @@ beforeAll(async () => {
   for (let round = 0; round < 3; round++) {
     for (const [i, { serviceUserId }] of users.entries())
       for (let j = 0; j <= i; j++) await client.credit(serviceUserId, 1 + j)
-    await seal()
+    // The first seal has the books of the days before.
+    if (round === 0) await endDay(opened.service)
+    await sealAll(opened.service)
   }
-  signed = await newestCheckpoint()
+  signed = await newestSigned(opened.service)
   // Above the signed state: honest work that must not look like a rewrite.
   for (const { serviceUserId } of users) await client.debit(serviceUserId, 1)
-  await seal()
+  await sealAll(opened.service)
 })
 afterAll(async () => await opened.close())
-
-async function seal(): Promise<void> {
-  await pool().query(`update books_check set next_pass_at = now(), next_sums_at = now()`)
-  await checkBooks(opened.service)
-  await pool().query('update log_state set next_pass_at = now()')
-  await sealBooks(opened.service)
-}
-
-async function newestCheckpoint(): Promise<Checkpoint> {
-  const log = (await findLog(pool()))!
-  const { note } = (await findNewestCheckpoint(pool(), logOrigin(opened.service, log)))!
-  return parseCheckpoint(parseNote(note)!.text)!
-}
 
 async function faultsOf(db: Queryable, checkpoint = signed): Promise<LogFault[]> {
   return await Array.fromAsync(verifyLog(db, checkpoint, 'USD'))
 }
 
-/** In a transaction that is rolled back, without the triggers that refuse changes. */
-async function tampered<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
-  const connection = await pool().connect()
-  try {
-    await connection.query('begin')
-    for (const table of ['transfers', 'audit', 'log_leaves', 'log_checkpoints'])
-      await connection.query(`alter table ${table} disable trigger user; grant all on ${table} to current_user`)
-    return await work(connection)
-  } finally {
-    await connection.query('rollback')
-    connection.release()
-  }
-}
+const tampered = async <T>(work: (db: Queryable) => Promise<T>) => await withTampered(opened.service, work)
 
 test('nothing is found where nothing was rewritten, by the old state and by the newest', async () => {
   expect(await faultsOf(pool())).toEqual([])
-  const newest = await newestCheckpoint()
+  const newest = await newestSigned(opened.service)
   expect(newest.size).toBeGreaterThan(signed.size)
   expect(await faultsOf(pool(), newest)).toEqual([])
 })
@@ -113,12 +88,12 @@ test('a changed and a missing audit record are named', async () => {
       await db.query(`update audit set detail = detail || '{"x": 1}' where id = $1`, [id])
       return await faultsOf(db)
     })
-    expect(changed).toEqual([{ kind: 'audit', id, isMissing: false }])
+    expect(changed).toEqual([{ kind: 'audit', id, was: 'changed' }])
     const missing = await tampered(async (db) => {
       await db.query('delete from audit where id = $1', [id])
       return await faultsOf(db)
     })
-    expect(missing).toEqual([{ kind: 'audit', id, isMissing: true }])
+    expect(missing).toEqual([{ kind: 'audit', id, was: 'removed' }])
   }
 })
 
@@ -133,4 +108,61 @@ test('a log that was made to agree with changed books contradicts the signed sta
     return await faultsOf(db)
   })
   expect(shorter).toContainEqual({ kind: 'log' })
+})
+
+test('a record with an earlier time, a tree that is gone, and leaves without their subject are named', async () => {
+  const added = await tampered(async (db) => {
+    await db.query(
+      `insert into audit (id, at, actor, action, subject) values (gen_random_uuid(), now() - interval '2 hours', 'x', 'x', 'x')`,
+    )
+    return await faultsOf(db)
+  })
+  expect(added).toMatchObject([{ kind: 'audit', was: 'added' }])
+  const { userId } = users[2]!
+  const gone = await tampered(async (db) => {
+    await db.query('delete from wallet_heads where wallet_id = $1', [userId])
+    return await faultsOf(db)
+  })
+  expect(gone).toMatchObject([{ kind: 'wallet', walletId: userId, entry: undefined }])
+  const hidden = await tampered(async (db) => {
+    await db.query('update transfers set amount = amount + 1 where wallet_id = $1 and sequence = 1', [userId])
+    await db.query('update log_leaves set subject = null where subject = $1', [userId])
+    return await faultsOf(db)
+  })
+  expect(hidden).toContainEqual({ kind: 'log' })
+})
+
+test('what an account moved on a sealed day is named with the account, and the merge of positions is not', async () => {
+  const { rows } = await pool().query<{ account: string }>('select counter_account as account from positions')
+  const account = rows[0]!.account
+  const edits = [
+    'update positions set debited = debited + 1, credited = credited + 1 where counter_account = $1',
+    'update positions set transfers = transfers + 1 where counter_account = $1',
+    'delete from positions where counter_account = $1',
+    `insert into positions select 'app:other', day - 1, writer, debited, credited, transfers from positions where counter_account = $1`,
+  ]
+  await mergePositions(opened.service.db)
+  expect(await faultsOf(pool())).toEqual([])
+  for (const [i, sql] of edits.entries()) {
+    const faults = await tampered(async (db) => {
+      await db.query(sql, [account])
+      return await faultsOf(db)
+    })
+    expect(faults).toMatchObject([{ kind: 'books', account: i === 3 ? 'app:other' : account }])
+  }
+  const forgotten = await tampered(async (db) => {
+    await db.query('delete from log_days')
+    return await faultsOf(db)
+  })
+  expect(forgotten).toEqual([{ kind: 'books', day: undefined, account: undefined }])
+})
+
+test('a log that was changed below its last signature is never signed again', async () => {
+  const origin = (await pool().query('select note from log_checkpoints')).rows.length
+  await pool().query(`alter table log_leaves disable trigger user; grant update on log_leaves to current_user;
+    update log_leaves set hash = sha256(hash) where number = (select max(number) from log_leaves)`)
+  await client.credit(users[0]!.serviceUserId, 1)
+  const refusal = await sealAll(opened.service).catch(String)
+  expect(refusal).toContain('does not continue the signed one')
+  expect((await pool().query('select note from log_checkpoints')).rows.length).toBe(origin)
 })

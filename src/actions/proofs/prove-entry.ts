@@ -1,14 +1,16 @@
 /** The proof of one entry: sealed at once where it is newer than the last seal. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { writeProof, type EntryProof, type WalletSince } from '../../../sdk/verify/proof-file.ts'
+import { computeRoot, writeProof, type EntryProof, type WalletSince } from '../../../sdk/verify/proof-file.ts'
+import { isEqual } from '../../../sdk/verify/tree.ts'
 import { consistencyParts, inclusionParts } from '../../proof/merkle.ts'
-import { transact, type Transaction } from '../../store/connection/database.ts'
+import { isContention, transact, type Transaction } from '../../store/connection/database.ts'
 import { findLog, findNewestCheckpoint, lockLog, readLogParts, type LogState } from '../../store/proofs/proof-log.ts'
 import { entrySalt, findLeafFields, findTree, readWalletParts } from '../../store/proofs/wallet-trees.ts'
+import { beginCheckStep } from '../../store/verify/books-check.ts'
 import { endOfLedger } from '../../store/verify/stretch.ts'
 import { findChanged, getCheckedUpTo, upsertCheckpoints } from '../../store/verify/verified-wallets.ts'
 import { verifyStretches } from '../../store/verify/verify.ts'
-import { logOrigin, signCheckpoint, type Sealing } from './checkpoint.ts'
+import { canSign, logOrigin, parseSigned, signCheckpoint, type Sealing } from './checkpoint.ts'
 import { beginLog, namedTree, sealTrees } from './seal-books.ts'
 
 export type WantedEntry = {
@@ -23,8 +25,10 @@ export type EntryProofResult =
   | { readonly kind: 'not-found' }
   /** The wallet has fewer sealed entries than `since`. */
   | { readonly kind: 'not-since' }
-  /** Other processes seal for too long, or the check of this wallet found a fault. */
+  /** Other processes seal for too long, the check of this wallet found a fault, or this process does not have the log's key. */
   | { readonly kind: 'not-yet' }
+  /** The entry, or what is stored of its tree, is not what was sealed. */
+  | { readonly kind: 'contradiction' }
 
 /** A page of the pass holds the log for about 100 ms. */
 const attempts = 20
@@ -35,29 +39,49 @@ export async function proveEntry(sealing: Sealing, wanted: WantedEntry): Promise
   for (let attempt = 1; ; attempt++) {
     const proof = await readProof(sealing, wanted)
     if (proof === 'not-since') return { kind: 'not-since' }
-    if (proof) return { kind: 'proof', file: writeProof(proof) }
-    const isSealed = await sealNow(sealing, wanted.walletId)
-    if (isSealed === undefined || attempt === attempts) return { kind: 'not-yet' }
-    if (!isSealed) await sleep(betweenAttemptsMs)
+    if (proof) return await checked(sealing, proof)
+    if (attempt === attempts) return { kind: 'not-yet' }
+    // On a cluster only the second check sees one snapshot of all entries.
+    const sealed = await sealNow(sealing, wanted.walletId, attempt > 1)
+    if (sealed === 'keyless' || (sealed === 'faulty' && attempt > 1)) return { kind: 'not-yet' }
+    if (sealed === 'busy') await sleep(betweenAttemptsMs)
   }
 }
 
-/** False if another process seals, undefined if the wallet has a fault. */
-async function sealNow(sealing: Sealing, walletId: string): Promise<boolean | undefined> {
-  await beginLog(sealing)
-  const log = await transact(sealing.db, async (tx) => await sealWallet(tx, sealing, walletId))
-  if (log === 'busy') return false
-  if (!log) return undefined
-  await signCheckpoint(sealing, log)
-  return true
+/** A proof from rows that were changed since is not handed out. */
+async function checked({ log }: Sealing, proof: EntryProof): Promise<EntryProofResult> {
+  const signed = parseSigned(proof.checkpoint)
+  const computed = await computeRoot(proof, signed.size)
+  if (computed && isEqual(computed.root, signed.root)) return { kind: 'proof', file: writeProof(proof) }
+  log.error('an entry is not what was sealed', { wallet: proof.entry.wallet, sequence: proof.entry.sequence })
+  return { kind: 'contradiction' }
 }
 
-/** Checks the wallet and seals it. Undefined if the wallet has a fault. */
+async function sealNow(
+  sealing: Sealing,
+  walletId: string,
+  isSecond: boolean,
+): Promise<'sealed' | 'busy' | 'faulty' | 'keyless'> {
+  if (!(await canSign(sealing, await beginLog(sealing)))) return 'keyless'
+  const log = await transact(sealing.db, async (tx) => {
+    await beginCheckStep(tx, isSecond)
+    return await sealWallet(tx, sealing, walletId)
+  }).catch((error: unknown) => {
+    // Another process sealed or checked this wallet meanwhile.
+    if (isContention(error)) return 'busy' as const
+    throw error
+  })
+  if (log === 'busy' || log === 'faulty') return log
+  await signCheckpoint(sealing, log)
+  return 'sealed'
+}
+
+/** Checks the wallet and seals it. */
 async function sealWallet(
   tx: Transaction,
   { config }: Sealing,
   walletId: string,
-): Promise<LogState | 'busy' | undefined> {
+): Promise<LogState | 'busy' | 'faulty'> {
   const log = await lockLog(tx)
   if (!log) return 'busy'
   const tree = await findTree(tx, walletId)
@@ -65,7 +89,7 @@ async function sealWallet(
   if (changed) {
     const { fromSequence: sequence, fromBalanceMinor: balanceMinor } = changed
     const faults = await verifyStretches(tx, [{ walletId, sequence, balanceMinor, until: endOfLedger }], String)
-    if (faults.length > 0) return undefined
+    if (faults.length > 0) return 'faulty'
     await upsertCheckpoints(tx, [changed])
   }
   const checkedUpTo = await getCheckedUpTo(tx, walletId)

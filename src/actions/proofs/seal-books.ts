@@ -22,7 +22,8 @@ import { findUnsealedRecords } from '../../store/proofs/audit-leaves.ts'
 import { addMarks, hashEntries, nextGrown, upsertTrees } from '../../store/proofs/wallet-trees.ts'
 import type { GrownWallet, LeafRange, WalletSubtree, WalletTree } from '../../store/proofs/wallet-trees.ts'
 import { newKeySeed } from '../../proof/sign-note.ts'
-import { logKeyContext, signCheckpoint, type Sealing } from './checkpoint.ts'
+import { canSign, logKeyContext, signCheckpoint, type Sealing } from './checkpoint.ts'
+import { sealDay } from './seal-day.ts'
 
 /** Hashing a page of entries takes about 100 ms. */
 const walletsPerPage = 20_000
@@ -31,7 +32,8 @@ const betweenPassesMs = 10 * 60_000
 
 /** The job: takes the steps of a pass that is due, until the pass ends or another process has the log. */
 export async function sealBooks(sealing: Sealing): Promise<void> {
-  await beginLog(sealing)
+  const log = await beginLog(sealing)
+  if (!(await canSign(sealing, log))) return refuseLate(log)
   for (;;) {
     const after = await transact(sealing.db, async (tx) => await takeStep(tx, sealing))
     if (!after) return
@@ -39,45 +41,62 @@ export async function sealBooks(sealing: Sealing): Promise<void> {
   }
 }
 
-export async function beginLog({ db, secrets }: Sealing): Promise<void> {
-  if ((await findLog(db.pool))?.sealedKey) return
-  const id = randomBytes(8).toString('hex')
-  await insertLog(db.pool, id, await secrets.seal(Buffer.from(newKeySeed()).toString('base64'), logKeyContext(id)))
+/** Without the key it is left to the processes that have it, as long as they seal. */
+function refuseLate({ nextPassAt, now }: LogState): void {
+  if (now.getTime() - nextPassAt.getTime() > betweenPassesMs)
+    throw new Error(`No process with the key of the log seals the books: SECRETS_KEY has another key.`)
 }
 
-/** One page of wallets. Undefined where nothing is due, or another process seals. */
+export async function beginLog({ db, secrets }: Sealing): Promise<LogState> {
+  const log = await findLog(db.pool)
+  if (log?.sealedKey) return log
+  const id = randomBytes(8).toString('hex')
+  await insertLog(db.pool, id, await secrets.seal(Buffer.from(newKeySeed()).toString('base64'), logKeyContext(id)))
+  return (await findLog(db.pool))!
+}
+
+/** One page of wallets and of audit records. Undefined where nothing is due, or another process seals. */
 async function takeStep(tx: Transaction, { config }: Sealing): Promise<LogState | undefined> {
   const state = await lockLog(tx)
   if (!state || (state.passStartedAt === null && state.nextPassAt > state.now)) return undefined
   const startedAt = state.passStartedAt ?? state.now
-  const records = await sealRecords(tx, state)
+  const records = await sealRecords(tx, await sealDay(tx, state))
   const page = await nextGrown(tx, state.passFrom, walletsPerPage)
   const { grown, next } = cut(page.grown)
-  const peaks = await sealTrees(tx, { ...state, peaks: records }, grown, config.currency.code)
-  const passFrom = next ?? page.until
-  const pass =
-    passFrom === null
-      ? {
-          passFrom,
-          passStartedAt: null,
-          nextPassAt: new Date(startedAt.getTime() + betweenPassesMs),
-          sealedUpTo: startedAt,
-        }
-      : { passFrom, passStartedAt: startedAt, nextPassAt: state.nextPassAt, sealedUpTo: state.sealedUpTo }
+  const peaks = await sealTrees(tx, records.log, grown, config.currency.code)
+  const isLast = next === null && page.until === null && records.areAll
+  const pass = isLast
+    ? {
+        passFrom: null,
+        passStartedAt: null,
+        nextPassAt: new Date(startedAt.getTime() + betweenPassesMs),
+        sealedUpTo: startedAt,
+      }
+    : {
+        passFrom: next ?? page.until,
+        passStartedAt: startedAt,
+        nextPassAt: state.nextPassAt,
+        sealedUpTo: state.sealedUpTo,
+      }
   await updatePass(tx, pass)
-  return { ...state, ...pass, peaks }
+  return { ...records.log, ...pass, peaks }
 }
 
 const recordsPerStep = 5_000
 
 /** Adds audit records to the log, oldest first. */
-async function sealRecords(tx: Transaction, { peaks, auditUpTo }: LogState) {
-  const records = await findUnsealedRecords(tx, auditUpTo, recordsPerStep)
+async function sealRecords(
+  tx: Transaction,
+  log: LogState,
+): Promise<{ readonly log: LogState; readonly areAll: boolean }> {
+  const records = await findUnsealedRecords(tx, log.auditUpTo, recordsPerStep)
   const last = records.at(-1)
-  if (!last) return peaks
+  if (!last) return { log, areAll: true }
   const leaves = records.map(({ id, hash }): LogLeaf => ({ kind: 'audit', subject: id, size: null, hash }))
-  await updateAuditSealed(tx, auditUpTo && auditUpTo > last.at ? auditUpTo : last.at)
-  return (await appendLeaves(tx, peaks, leaves)).peaks
+  const auditUpTo = log.auditUpTo && log.auditUpTo > last.at ? log.auditUpTo : last.at
+  await updateAuditSealed(tx, auditUpTo)
+  const { peaks } = await appendLeaves(tx, log.peaks, leaves)
+  return { log: { ...log, peaks, auditUpTo }, areAll: records.length < recordsPerStep }
 }
 
 type Growth = GrownWallet & { readonly until: number }

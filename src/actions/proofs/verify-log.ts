@@ -1,14 +1,16 @@
 /**
- * Compares the books with a signed state of the log: the log must have its root, and every wallet and audit record in it must still be
- * what was sealed. Every later change of them is named.
+ * Compares the books with a signed state of the log: the log must have its root, and every wallet, audit record and day in it must still
+ * be what was sealed. Every later change of them is named.
  */
 import { headLeaf } from '../../../sdk/verify/leaves.ts'
 import type { Checkpoint } from '../../../sdk/verify/note.ts'
 import { addLeaves, hashLeaf, noPeaks, rootOf, type Peaks } from '../../proof/merkle.ts'
 import type { Queryable } from '../../store/connection/database.ts'
-import { findChangedRecords } from '../../store/proofs/audit-leaves.ts'
+import { findAddedRecords, findChangedRecords } from '../../store/proofs/audit-leaves.ts'
+import { listAccountLines, listDayLeaves, type DayLeaf, type SealedDay } from '../../store/proofs/day-leaves.ts'
 import { listLeafHashes, listSealedStates, type SealedState } from '../../store/proofs/proof-log.ts'
-import { findChangedMark, hashFoundEntries, nextTrees, type WalletTree } from '../../store/proofs/wallet-trees.ts'
+import { findChangedMark, hashFoundEntries, nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
+import { hashBooks, hashLines, isOtherMark, walletsAfter } from './seal-day.ts'
 import { namedTree } from './seal-books.ts'
 
 export type LogFault =
@@ -22,28 +24,30 @@ export type LogFault =
       readonly until: number
       readonly entry: number | undefined
     }
-  | { readonly kind: 'audit'; readonly id: string; readonly isMissing: boolean }
+  | { readonly kind: 'audit'; readonly id: string; readonly was: 'changed' | 'removed' | 'added' }
+  /** What this account moved up to the day is not what was sealed. Undefined where only the log's own row of the day was changed. */
+  | { readonly kind: 'books'; readonly day: string | undefined; readonly account: string | undefined }
 
 const leavesPerPage = 10_000
 const walletsPerPage = 1_000
 const entriesPerPage = 10_000
 const statesPerPage = 1_000
+const daysPerPage = 100
 
 const isSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0
 
 export async function* verifyLog(db: Queryable, signed: Checkpoint, currency: string): AsyncGenerator<LogFault> {
   if (!(await hasRoot(db, signed))) yield { kind: 'log' }
-  for (let from = 0; from < signed.size; from += leavesPerPage)
-    for (const { id, isMissing } of await findChangedRecords(db, from, Math.min(from + leavesPerPage, signed.size)))
-      yield { kind: 'audit', id, isMissing }
+  yield* verifyRecords(db, signed.size)
+  yield* verifyDays(db, signed.size)
   for (let after: string | null = null; ;) {
-    const trees: readonly WalletTree[] = await nextTrees(db, after, walletsPerPage)
-    for (const tree of trees) {
-      const fault = await verifyTree(db, tree, signed.size, currency)
+    const wallets: readonly SealedWallet[] = await nextSealed(db, after, signed.size, walletsPerPage)
+    for (const wallet of wallets) {
+      const fault = await verifyWallet(db, wallet, signed.size, currency)
       if (fault) yield fault
     }
-    if (trees.length < walletsPerPage) return
-    after = trees.at(-1)!.walletId
+    if (wallets.length < walletsPerPage) return
+    after = wallets.at(-1)!.walletId
   }
 }
 
@@ -57,30 +61,64 @@ async function hasRoot(db: Queryable, { size, root }: Checkpoint): Promise<boole
   return isSame(rootOf(peaks), root)
 }
 
+async function* verifyRecords(db: Queryable, logSize: number): AsyncGenerator<LogFault> {
+  for (let from = 0; from < logSize; from += leavesPerPage)
+    for (const { id, isMissing } of await findChangedRecords(db, from, Math.min(from + leavesPerPage, logSize)))
+      yield { kind: 'audit', id, was: isMissing ? 'removed' : 'changed' }
+  for (const id of await findAddedRecords(db, logSize, leavesPerPage)) yield { kind: 'audit', id, was: 'added' }
+}
+
+async function* verifyDays(db: Queryable, logSize: number): AsyncGenerator<LogFault> {
+  let before: SealedDay | null = null
+  for (let from = 0; ;) {
+    const leaves: readonly DayLeaf[] = await listDayLeaves(db, from, logSize, daysPerPage)
+    for (const leaf of leaves) {
+      yield* verifyDay(db, leaf, before)
+      before = leaf.day ?? before
+      from = leaf.number + 1
+    }
+    if (leaves.length < daysPerPage) return
+  }
+}
+
+async function* verifyDay(db: Queryable, { day, hash }: DayLeaf, before: SealedDay | null): AsyncGenerator<LogFault> {
+  if (!day) {
+    yield { kind: 'books', day: undefined, account: undefined }
+    return
+  }
+  const after = before?.day ?? null
+  const lines = await listAccountLines(db, after, day.day)
+  const hashes = hashLines(lines, day.salt)
+  const walletsMinor = walletsAfter(before?.walletsMinor ?? 0n, lines)
+  if (isSame(hashBooks({ day: day.day, after, walletsMinor }, hashes), hash)) return
+  const found = new Map(lines.map(({ account }, i) => [account, hashes[i]!]))
+  const changed = day.accounts.filter((account, i) => isOtherMark(day.marks, i, found.get(account)))
+  const added = [...found.keys()].filter((account) => !day.accounts.includes(account))
+  const named = [...changed, ...added]
+  for (const account of named) yield { kind: 'books', day: day.day, account }
+  if (named.length === 0) yield { kind: 'books', day: day.day, account: undefined }
+}
+
 /** Grows the wallet's tree again from its entries, and compares it with each state that the log has. */
-async function verifyTree(
+async function verifyWallet(
   db: Queryable,
-  tree: WalletTree,
+  { walletId, salt }: SealedWallet,
   logSize: number,
   currency: string,
 ): Promise<LogFault | undefined> {
-  const named = namedTree(tree)
+  // Without the salt no leaf can be computed again.
+  const named = namedTree({ walletId, salt: salt ?? new Uint8Array() })
   let peaks: Peaks = noPeaks
-  let rightUpTo = 0
   for (let from = 0; ;) {
-    const states: readonly SealedState[] = await listSealedStates(db, tree.walletId, from, logSize, statesPerPage)
+    const states: readonly SealedState[] = await listSealedStates(db, walletId, from, logSize, statesPerPage)
     for (const { number, size, hash } of states) {
+      const rightUpTo = peaks.size
       const grown: Peaks | undefined = await growTo(db, named, peaks, size, currency)
-      if (!grown || !isSame(hashLeaf(headLeaf({ wallet: named.name, size, root: rootOf(grown) })), hash))
-        return {
-          kind: 'wallet',
-          walletId: tree.walletId,
-          from: rightUpTo + 1,
-          until: size,
-          entry: await firstChanged(db, named, rightUpTo, size, currency),
-        }
+      if (!grown || !isSame(hashLeaf(headLeaf({ wallet: named.name, size, root: rootOf(grown) })), hash)) {
+        const entry = salt ? await firstChanged(db, named, rightUpTo, size, currency) : undefined
+        return { kind: 'wallet', walletId, from: rightUpTo + 1, until: size, entry }
+      }
       peaks = grown
-      rightUpTo = size
       from = number + 1
     }
     if (states.length < statesPerPage) return undefined
@@ -89,6 +127,7 @@ async function verifyTree(
 
 type Named = ReturnType<typeof namedTree>
 
+/** Undefined if entries are missing. */
 async function growTo(db: Queryable, named: Named, from: Peaks, size: number, currency: string) {
   let peaks = from
   while (peaks.size < size) {

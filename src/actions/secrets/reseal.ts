@@ -13,17 +13,19 @@ import { recordAudit, type Actor } from '../audit.ts'
 import type { Secrets } from './open-secrets.ts'
 import { isSealed, KeyMissing, keyIdOf, missingKeySentence } from './seal.ts'
 
+const neededColumns = sealedColumns.filter(({ isOptional }) => !isOptional)
+
 const system: Actor = { name: 'system', address: null }
 
 /** Runs before the service listens: a missing key is reported at the start, not when an operator signs in. */
 export async function prepareSecrets(db: Database, secrets: Secrets): Promise<void> {
   await sealPlainSecrets(db, secrets)
-  await refuseMissing(secrets, await findMissing(db.pool, secrets))
+  await refuseMissing(secrets, await findMissing(db.pool, secrets, neededColumns))
 }
 
 /** Why the keys cannot decrypt the secrets in the database; undefined when they can. Reads only. */
 export async function findSecretsProblem(db: Queryable, secrets: Secrets): Promise<string | undefined> {
-  const missing = await findMissing(db, secrets)
+  const missing = await findMissing(db, secrets, neededColumns)
   return missing.length === 0 ? undefined : missingKeySentence(missing, await secrets.knownKeys())
 }
 
@@ -48,7 +50,7 @@ export async function rotateKeys(
 ): Promise<Rotated> {
   const keyId = (await secrets.keys())[0]!.id
   return await transact(db, async (tx) => {
-    const missing = await findMissing(tx, secrets)
+    const missing = await findMissing(tx, secrets, sealedColumns)
     if (!dropsLost) await refuseMissing(secrets, missing)
     const remove = (column: SealedColumn, id: string) => removeLost(tx, actor, column, id)
     const { resealed, dropped } = await reseal(tx, secrets, `${sealedMark}${keyId}:`, { missing, remove })
@@ -59,10 +61,10 @@ export async function rotateKeys(
 }
 
 /** The ids of keys in use that are missing. Throws when a present key does not decrypt one of its texts. */
-async function findMissing(db: Queryable, secrets: Secrets): Promise<string[]> {
+async function findMissing(db: Queryable, secrets: Secrets, columns: readonly SealedColumn[]): Promise<string[]> {
   const known = new Set((await secrets.knownKeys()).map(({ id }) => id))
   const missing = new Set<string>()
-  for (const column of sealedColumns) {
+  for (const column of columns) {
     for (const { keyId, id, text } of await listKeysInUse(db, column)) {
       if (known.has(keyId)) await secrets.unseal(text, { purpose: column.purpose, id })
       else missing.add(keyId)

@@ -30,6 +30,19 @@ export async function findUnsealedRecords(
   return rows
 }
 
+/** Records without a leaf that are older than the last sealed one, by more than a record can be late. */
+export async function findAddedRecords(db: Queryable, logSize: number, limit: number): Promise<readonly string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `select a.id from audit a
+     where a.at < (select max(s.at) from audit s join log_leaves l on l.kind = 'audit' and l.subject = s.id where l.number < $1)
+         - $2 * interval '1 millisecond'
+       and not exists (select from log_leaves l where l.kind = 'audit' and l.subject = a.id)
+     order by a.at, a.id limit $3`,
+    [logSize, lateMs, limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
 export type RecordFault = { readonly number: number; readonly id: string; readonly isMissing: boolean }
 
 /** The sealed records among these leaves that are not what was sealed. */

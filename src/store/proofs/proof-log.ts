@@ -66,6 +66,8 @@ export async function appendLeaves(
       if (isStored(subtree)) subtrees.push({ ...subtree, hash })
     },
   )
+  // Before the leaves: beside another process that has just sealed, this is a conflict and not a repeated number.
+  await tx.query('update log_state set size = $1, peaks = $2', [grown.size, joinHashes(grown.hashes)])
   await tx.query(
     `insert into log_leaves (number, kind, subject, size, hash)
      select $1::bigint + ordinal - 1, kind, subject, size, decode(hash, 'hex')
@@ -88,7 +90,6 @@ export async function appendLeaves(
         plainArray(subtrees, ({ hash }) => hex(hash)),
       ],
     )
-  await tx.query('update log_state set size = $1, peaks = $2', [grown.size, joinHashes(grown.hashes)])
   return { first, peaks: grown }
 }
 
@@ -169,10 +170,11 @@ export async function listSealedStates(
   return rows
 }
 
-/** Hashes of leaves in pages, from the first one. */
+/** The hashes of leaves from this one, up to the first that is missing or has no subject. */
 export async function listLeafHashes(db: Queryable, from: number, limit: number): Promise<readonly Uint8Array[]> {
   const { rows } = await db.query<{ number: number; hash: Uint8Array }>(
-    'select number::float8 as number, hash from log_leaves where number >= $1 order by number limit $2',
+    `select number::float8 as number, hash from log_leaves
+     where number >= $1 and (kind = 'books' or subject is not null) order by number limit $2`,
     [from, limit],
   )
   return rows.filter(({ number }, i) => number === from + i).map(({ hash }) => hash)

@@ -65,13 +65,24 @@ export async function findTree(db: Queryable, walletId: string): Promise<WalletT
   return row && toTree(row)
 }
 
-/** In the order of the wallets' ids. */
-export async function nextTrees(db: Queryable, after: string | null, limit: number): Promise<readonly WalletTree[]> {
-  const { rows } = await db.query<TreeRow>(
-    `select ${treeColumns} from wallet_heads h where $1::uuid is null or h.wallet_id > $1 order by h.wallet_id limit $2`,
-    [after, limit],
+/** A wallet with leaves in the log; the salt is null where its tree is gone. */
+export type SealedWallet = { readonly walletId: string; readonly salt: Uint8Array | null }
+
+/** Those with leaves below `logSize`, in the order of their ids. By the log: the row of a tree could be removed. */
+export async function nextSealed(
+  db: Queryable,
+  after: string | null,
+  logSize: number,
+  limit: number,
+): Promise<readonly SealedWallet[]> {
+  const { rows } = await db.query<SealedWallet>(
+    `select l.subject as "walletId", h.salt from (
+       select distinct subject from log_leaves
+       where kind = 'wallet' and subject is not null and number < $2 and ($1::uuid is null or subject > $1) order by subject limit $3
+     ) l left join wallet_heads h on h.wallet_id = l.subject order by l.subject`,
+    [after, logSize, limit],
   )
-  return rows.flatMap((row) => toTree(row) ?? [])
+  return rows
 }
 
 /** What the leaf of an entry has, besides the wallet's name and the currency. */

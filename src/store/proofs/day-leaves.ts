@@ -1,0 +1,84 @@
+/** The books of a day as a leaf of the log: what each account moved since the sealed day before, and the sum of all wallets. */
+import { textArray } from '../connection/arrays.ts'
+import type { Queryable, Transaction } from '../connection/database.ts'
+import { maybe, one } from '../connection/rows.ts'
+
+/** Sums of an account, as whole numbers in text: they may have more digits than a bigint. */
+export type AccountLine = {
+  readonly account: string
+  readonly debited: string
+  readonly credited: string
+  readonly transfers: string
+}
+
+/** Days after `after`, if there is one, up to `until`; in the order of the accounts' bytes. */
+export async function listAccountLines(db: Queryable, after: string | null, until: string): Promise<AccountLine[]> {
+  const { rows } = await db.query<AccountLine>(
+    `select counter_account as account, sum(debited)::text as debited, sum(credited)::text as credited, sum(transfers)::text as transfers
+     from positions where ($1::date is null or day > $1) and day <= $2::date group by 1 order by 1`,
+    [after, until],
+  )
+  return rows
+}
+
+export type SealedDay = {
+  readonly day: string
+  readonly leaf: number
+  readonly salt: Uint8Array
+  readonly walletsMinor: bigint
+  readonly accounts: readonly string[]
+  readonly marks: Uint8Array
+}
+
+const columns = `d.day::text as day, d.leaf::float8 as leaf, d.salt, d.wallets::text as "walletsText", d.accounts, d.marks`
+
+type Row = Omit<SealedDay, 'walletsMinor'> & { walletsText: string }
+
+const toDay = ({ walletsText, ...row }: Row): SealedDay => ({ ...row, walletsMinor: BigInt(walletsText) })
+
+export async function findLastDay(db: Queryable): Promise<SealedDay | undefined> {
+  const { rows } = await db.query<Row>(`select ${columns} from log_days d order by d.day desc limit 1`)
+  const row = maybe(rows)
+  return row && toDay(row)
+}
+
+/** By the database's clock. The clocks of a database and its standby differ by less, and no writer's statement takes that long. */
+export async function getEndedDay(db: Queryable): Promise<string> {
+  const { rows } = await db.query<{ day: string }>(
+    `select (((now() - interval '2 hours') at time zone 'UTC')::date - 1)::text as day`,
+  )
+  return one(rows).day
+}
+
+export async function insertDay(tx: Transaction, day: SealedDay): Promise<void> {
+  await tx.query(
+    `insert into log_days (day, leaf, salt, wallets, accounts, marks)
+     values ($1::date, $2, decode($3, 'hex'), $4::numeric, $5::text[], decode($6, 'hex'))`,
+    [
+      day.day,
+      day.leaf,
+      Buffer.from(day.salt).toString('hex'),
+      String(day.walletsMinor),
+      textArray(day.accounts, (account) => account),
+      Buffer.from(day.marks).toString('hex'),
+    ],
+  )
+}
+
+/** A leaf of kind `books`, and its day; null where that is gone. */
+export type DayLeaf = { readonly number: number; readonly hash: Uint8Array; readonly day: SealedDay | null }
+
+/** Oldest first, from leaf `from` up to, without, leaf `until`. */
+export async function listDayLeaves(
+  db: Queryable,
+  from: number,
+  until: number,
+  limit: number,
+): Promise<readonly DayLeaf[]> {
+  const { rows } = await db.query<{ number: number; hash: Uint8Array } & (Row | { [name in keyof Row]: null })>(
+    `select l.number::float8 as number, l.hash, ${columns} from log_leaves l left join log_days d on d.leaf = l.number
+     where l.kind = 'books' and l.number >= $1 and l.number < $2 order by l.number limit $3`,
+    [from, until, limit],
+  )
+  return rows.map(({ number, hash, ...row }) => ({ number, hash, day: row.day === null ? null : toDay(row) }))
+}
