@@ -32,15 +32,25 @@ function toPlan(rows: Record<string, unknown>[]): Node {
   return (typeof written === 'string' ? (JSON.parse(written) as [{ Plan: Node }]) : written)[0].Plan
 }
 
-/** Walks of large tables by anything but a condition on one of the indexes they may be walked by. */
-export function wrongWalks(node: Node, tables: readonly string[], allowed: readonly string[]): string[] {
-  const below = (node.Plans ?? []).flatMap((each) => wrongWalks(each, tables, allowed))
-  const { 'Relation Name': table, 'Index Name': index, 'Node Type': type } = node
+/**
+ * Walks of large tables by anything but a condition on one of the indexes they may be walked by. With `firstColumns`, by index, the
+ * condition must be on the first column: one on a later column reads the whole index.
+ */
+export function wrongWalks(
+  node: Node,
+  tables: readonly string[],
+  allowed: readonly string[],
+  firstColumns?: ReadonlyMap<string, string>,
+): string[] {
+  const below = (node.Plans ?? []).flatMap((each) => wrongWalks(each, tables, allowed, firstColumns))
+  const { 'Relation Name': table, 'Index Name': index, 'Node Type': type, 'Index Cond': condition } = node
   // A bitmap of a table is made by the scan of an index below it, which names no table.
   const isLook = type === 'ModifyTable' || type === 'Bitmap Heap Scan'
+  const isByKey = (name: string) =>
+    allowed.includes(name) && condition !== undefined && condition.includes(firstColumns?.get(name) ?? '')
   const isWrong =
     index === undefined
       ? !isLook && table !== undefined && tables.includes(table)
-      : (table === undefined || tables.includes(table)) && !(allowed.includes(index) && node['Index Cond'])
+      : (table === undefined || tables.includes(table)) && !isByKey(index)
   return isWrong ? [`${type} ${table ?? ''} by ${index ?? 'nothing'}`, ...below] : below
 }
