@@ -108,41 +108,17 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   )
 }
 
-function Actions({ request, endpoint }: { request: AdminRequest; endpoint: Endpoint }) {
+function Actions({ request, endpoint }: ActionProps) {
   const action = endpointPath(endpoint)
   return (
     <section class="card stack">
       <h2>Change it</h2>
-      <Form request={request} action={`${action}/state`} class="row bottom">
-        {endpoint.disabledAt === null ? (
-          <>
-            <input type="hidden" name="to" value="disabled" />
-            <button class="button quiet" type="submit">
-              Disable
-            </button>
-          </>
-        ) : (
-          <>
-            <Field
-              label="Begin"
-              name="to"
-              value="where-it-stood"
-              options={[
-                ['where-it-stood', 'with the events that wait'],
-                ['now', 'with the next event'],
-              ]}
-            />
-            <button class="button" type="submit">
-              Enable
-            </button>
-          </>
-        )}
-      </Form>
+      {endpoint.secret === null ? <NoSecret endpoint={endpoint} /> : <State request={request} endpoint={endpoint} />}
       <ReplayForm endpoint={endpoint} />
       {may(request, 'secrets') && (
-        <details>
+        <details open={endpoint.secret === null}>
           <summary>Rotate the secret…</summary>
-          <p class="small">While the old secret is valid, both sign every event.</p>
+          {endpoint.secret !== null && <p class="small">While the old secret is valid, both sign every event.</p>}
           <RotateForm request={request} action={`${action}/rotate`} />
         </details>
       )}
@@ -158,6 +134,50 @@ function Actions({ request, endpoint }: { request: AdminRequest; endpoint: Endpo
         </Form>
       </details>
     </section>
+  )
+}
+
+type ActionProps = { request: AdminRequest; endpoint: Endpoint }
+
+function State({ request, endpoint }: ActionProps) {
+  return (
+    <Form request={request} action={`${endpointPath(endpoint)}/state`} class="row bottom">
+      {endpoint.disabledAt === null ? (
+        <>
+          <input type="hidden" name="to" value="disabled" />
+          <button class="button quiet" type="submit">
+            Disable
+          </button>
+        </>
+      ) : (
+        <>
+          <Field
+            label="Begin"
+            name="to"
+            value="where-it-stood"
+            options={[
+              ['where-it-stood', 'with the events that wait'],
+              ['now', 'with the next event'],
+            ]}
+          />
+          <button class="button" type="submit">
+            Enable
+          </button>
+        </>
+      )}
+    </Form>
+  )
+}
+
+/** It cannot be enabled without a secret. One that was disabled for this alone is enabled by the rotation. */
+function NoSecret({ endpoint }: { endpoint: Endpoint }) {
+  return (
+    <p>
+      The key of its secret is lost, so its events cannot be signed. Rotate the secret below:{' '}
+      {endpoint.disabledFor === 'secret-lost'
+        ? 'the endpoint then continues with the events that wait.'
+        : 'then you can enable the endpoint.'}
+    </p>
   )
 }
 

@@ -74,6 +74,22 @@ test('only who may change an endpoint sees its whole address, and what the recei
     expect(await read(await newOperator(opened, role), page()), role).not.toContain(token)
 })
 
+test.each([
+  ['secret-lost', 'the endpoint then continues with the events that wait'],
+  ['operator', 'then you can enable the endpoint'],
+])('an endpoint without a secret, disabled for %s, offers the rotation and not to enable it', async (cause, next) => {
+  const enables = async () => [...(await (await admin.get(page())).text()).matchAll(/>Enable</g)].length
+  await query('update endpoints set disabled_at = now(), disabled_for = $2, secret = null where id = $1', [id, cause])
+  expect(await read(admin, page())).toContain(`Rotate the secret below: ${next}`)
+  expect(await enables()).toBe(0)
+  expect((await admin.post(`${page()}/state`, { to: 'now' })).status).toBe(409)
+  const rotation = { overlap: 'none', form: crypto.randomUUID() }
+  expect((await admin.post(`${page()}/rotate`, rotation)).status).toBe(200)
+  expect((await endpoint()).disabledFor).toBe(cause === 'operator' ? 'operator' : null)
+  expect(await read(admin, page())).not.toContain('Rotate the secret below')
+  expect(await enables()).toBe(cause === 'operator' ? 1 : 0)
+})
+
 test('the list has the state, since when, and how many events wait for how long', async () => {
   await deliverEvents(3)
   await query(`update event_pages set at = now() - interval '90 minutes' where client_id = $1 and first = 2`, [
