@@ -65,6 +65,14 @@ test.each([
   ['SUPPORT_EMAIL', 'https://wallet.example/help'],
   ['TERMS_URL', 'wallet.example/terms'],
   ['PRIVACY_URL', 'http://wallet.example/privacy'],
+  ['CHECKPOINTS', 'checkpoints/'],
+  ['CHECKPOINTS', '/'],
+  ['CHECKPOINTS', '/a,,/b'],
+  ['CHECKPOINTS', '/a,/b/../a'],
+  ['CHECKPOINTS', '/a\0b'],
+  ['CHECKPOINTS', 'https://me:secret@log.example/'],
+  ['CHECKPOINTS', 'ftp://log.example/'],
+  ['CHECKPOINTS', '/1,/2,/3,/4,/5,/6,/7,/8,/9'],
   ['METRICS_PORT', '0'],
   ['METRICS_PORT', '3000'],
 ])('%s=%s is a mistake that is named', (name, value) => {
@@ -111,6 +119,19 @@ test('a mistake never shows what could be a secret', () => {
   const mistakes = mistakesOf({ DATABASE_URL: 'mysql://me:hunter2@x', SMTP_URL: 'hunter2', STRIPE_API_URL: 'hunter2' })
   expect(mistakes).toHaveLength(3)
   expect(mistakes.join()).not.toContain('hunter2')
+})
+
+test('the targets of checkpoints are files, folders and addresses, and production takes no plain http', () => {
+  const { checkpointTargets } = parseConfig({ CHECKPOINTS: '/a/b.txt, /a/c/,https://log.example/x?token=1' })
+  expect(checkpointTargets).toMatchObject([
+    { kind: 'file', place: '/a/b.txt' },
+    { kind: 'folder', place: '/a/c/' },
+    { kind: 'address', place: 'https://log.example/x?token=1' },
+  ])
+  expect(parseConfig({ CHECKPOINTS: 'http://127.0.0.1:1/' }).checkpointTargets).toHaveLength(1)
+  const mistakes = mistakesOf({ NODE_ENV: 'production', CHECKPOINTS: 'http://log.example/?token=hunter2' })
+  expect(mistakes.filter((mistake) => mistake.startsWith('CHECKPOINTS'))).toHaveLength(1)
+  expect(mistakesOf({ CHECKPOINTS: 'log.example/?token=hunter2' }).join()).not.toContain('hunter2')
 })
 
 test('the service has the name, the links and the sender that it was given', () => {

@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import { isKnownCurrency, parseCurrency, parseDecimal, type Currency } from './ledger/money.ts'
 import { loopbackNetworks, parseNetworks, type Network } from './platform/address.ts'
+import { isPlainHttp, parseTargets, targetsInWords, type CheckpointTarget } from './platform/checkpoint-targets.ts'
+import { isServer, serversOf, withPassword } from './platform/database-address.ts'
 import { parseRoleRules } from './platform/oidc-roles.ts'
 import { oidcMistakes, toOidcConfig, type OidcConfig } from './platform/oidc-settings.ts'
 import { distanceOf } from './platform/suggest.ts'
@@ -52,6 +54,8 @@ export type Config = {
   readonly eventsDays: number
   /** Networks of receivers that are not public. */
   readonly webhookAllowedNets: readonly Network[]
+  /** Where signed states of the log are published; empty if they stay in the database. */
+  readonly checkpointTargets: readonly CheckpointTarget[]
 }
 
 /** The provider of the wallet as users see it; the shop that embeds the widget is another party. */
@@ -101,24 +105,6 @@ const url = (protocols: string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     message: `write an address that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   })
-
-/** Splits an address with several hosts into one address per host, with the same user, database and options. */
-function serversOf(text: string): string[] {
-  const [, before = '', hosts, after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? []
-  return hosts === undefined ? [text] : hosts.split(',').map((host) => `${before}${host}${after}`)
-}
-
-/** Any password: in the address it would have to be percent-encoded. */
-function withPassword(address: string, password: string | undefined): string {
-  if (password === undefined) return address
-  const url = new URL(address)
-  url.password = encodeURIComponent(password)
-  return url.href
-}
-
-function isServer(text: string): boolean {
-  return URL.canParse(text) && ['postgres:', 'postgresql:'].includes(new URL(text).protocol)
-}
 
 /** These characters would break a mail header, an authenticator's list or a page title. */
 const plainName = z
@@ -192,6 +178,10 @@ const settings = z.object({
   PROCESSOR_LINES_DAYS: whole(31, 36_500).default(730),
   EVENTS_DAYS: whole(1, 365).default(30),
   WEBHOOK_ALLOWED_NETS: networks.optional(),
+  CHECKPOINTS: z
+    .string()
+    .refine((text) => parseTargets(text) !== undefined, targetsInWords)
+    .optional(),
   OIDC_ISSUER: url(['https:', 'http:']).optional(),
   OIDC_CLIENT_ID: z.string().min(1).max(255).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
@@ -249,7 +239,7 @@ export function findMisspelt(environment: Environment): { name: string; meant: s
 
 /** The value as text, unless the variable can contain a secret. */
 function shownValue(name: PropertyKey | undefined, given: Record<string, unknown>): string {
-  return /KEY|SECRET|URL|PASSWORD|TOKEN/.test(String(name)) ? '…' : String(given[String(name)])
+  return /KEY|SECRET|URL|PASSWORD|TOKEN|CHECKPOINTS/.test(String(name)) ? '…' : String(given[String(name)])
 }
 
 function combinedMistakes(s: Settings): string[] {
@@ -320,6 +310,8 @@ function unsafeInProduction(s: Settings): string[] {
   )
     mistakes.push('STRIPE_SECRET_KEY: test keys credit play money; production needs live ones')
   if (!isKnownCurrency(s.CURRENCY)) mistakes.push(`CURRENCY=${s.CURRENCY}: ISO 4217 has no such currency`)
+  if (targetsOf(s).some(isPlainHttp))
+    mistakes.push('CHECKPOINTS: production needs https, so that nobody on the way changes a checkpoint')
   if (s.STRIPE_API_URL) mistakes.push("STRIPE_API_URL: it is for tests; production uses Stripe's own address")
   if (!s.SECRETS_KEY)
     mistakes.push(`SECRETS_KEY: production needs a key to encrypt secrets in the database: write ${keyInWords}`)
@@ -371,9 +363,12 @@ function toConfig(s: Settings): Config {
     processorLinesDays: s.PROCESSOR_LINES_DAYS,
     eventsDays: s.EVENTS_DAYS,
     webhookAllowedNets: parseNetworks(s.WEBHOOK_ALLOWED_NETS ?? (isProduction ? '' : loopbackNetworks))!,
+    checkpointTargets: targetsOf(s),
     oidc: toOidcConfig(s),
   })
 }
+
+const targetsOf = (s: Settings) => (s.CHECKPOINTS === undefined ? [] : parseTargets(s.CHECKPOINTS)!)
 
 /** One connection per fast lane of the writer, one for its careful lane, and ten for everything else. */
 function connectionsOf(s: Settings): number {

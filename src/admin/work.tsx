@@ -26,6 +26,7 @@ const kindTexts: Readonly<Record<FailedWork['kind'], string>> = {
   'deliver-sandbox-webhook': 'Deliver sandbox webhooks',
   'deliver-event': 'Deliver an event to an endpoint',
   'expire-holds': 'Close the expired holds of a wallet',
+  'publish-checkpoint': 'Publish the newest checkpoint of the books',
   job: 'Periodic job',
 }
 

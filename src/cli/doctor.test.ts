@@ -427,6 +427,7 @@ function goodFacts(): DatabaseFacts {
     'deliver-sandbox-webhook': idle,
     'deliver-event': idle,
     'expire-holds': idle,
+    'publish-checkpoint': idle,
   }
   return {
     server: {

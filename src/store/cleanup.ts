@@ -105,6 +105,8 @@ export const staying: Readonly<Record<string, string>> = {
   log_subtrees: 'one for 256 leaves of the log',
   log_days: 'one row for each day; the database refuses to remove it',
   log_checkpoints: 'signed states of the log, one for each pass; the database refuses to remove them',
+  log_incarnations: 'one for each restore, move or failover; the database refuses to remove it',
+  log_publications: 'one for each target that CHECKPOINTS ever named',
   log_state: 'one row',
   apps_version: 'one row',
   books_check: 'one row',

@@ -6,6 +6,7 @@ import { findFirstPayment } from './find-first-payment.ts'
 import type { Kind } from './kind.ts'
 import { postBonus } from './post-bonus.ts'
 import { postCorrection } from './post-correction.ts'
+import { publishCheckpoint } from './publish-checkpoint.ts'
 import { reconcileDay } from './reconcile-day.ts'
 import { resolveTopup } from './resolve-topup.ts'
 import { sendFarewell } from './send-farewell.ts'
@@ -24,6 +25,7 @@ const kinds: readonly Kind[] = [
   deliverSandboxWebhook,
   deliverEvent,
   expireHolds,
+  publishCheckpoint,
 ]
 
 /** Without a sandbox only leftover webhook work is removed, so a slow poll is enough. */

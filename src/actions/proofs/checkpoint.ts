@@ -8,6 +8,7 @@ import { findNewestCheckpoint, insertCheckpoint, readLogParts, type LogState } f
 import { confirmSql } from '../../store/writer/connection.ts'
 import { keyIdOf } from '../secrets/seal.ts'
 import type { Service } from '../service.ts'
+import { requestPublications } from './request-publications.ts'
 
 export type Sealing = Pick<Service, 'db' | 'config' | 'secrets' | 'log'>
 
@@ -17,7 +18,7 @@ class LogRewritten extends Error {
 }
 
 /** The place of a log's key among the sealed texts. */
-export const logKeyContext = (id: string) => ({ purpose: 'log-key', id })
+const logKeyContext = (id: string) => ({ purpose: 'log-key', id })
 
 /** Names the log. It has the incarnation: the log of a restored copy goes on under another name. */
 export function logOrigin({ config }: Pick<Sealing, 'config'>, { id }: Pick<LogState, 'id'>): string {
@@ -25,14 +26,25 @@ export function logOrigin({ config }: Pick<Sealing, 'config'>, { id }: Pick<LogS
 }
 
 /** The seed of the log's key. The database alone does not reveal it. */
-async function readLogSeed({ secrets }: Pick<Sealing, 'secrets'>, { id, sealedKey }: LogState): Promise<Uint8Array> {
+export async function readLogSeed(
+  { secrets }: Pick<Sealing, 'secrets'>,
+  { id, sealedKey }: LogState,
+): Promise<Uint8Array> {
   if (sealedKey === null) throw new Error('The log has no key.')
   return new Uint8Array(Buffer.from(await secrets.unseal(sealedKey, logKeyContext(id)), 'base64'))
 }
 
-/** Whether this process can sign. Another one may have the key that seals the log's. */
+export async function sealLogSeed(
+  { secrets }: Pick<Sealing, 'secrets'>,
+  id: string,
+  seed: Uint8Array,
+): Promise<string> {
+  return await secrets.seal(Buffer.from(seed).toString('base64'), logKeyContext(id))
+}
+
+/** Whether this process can sign; a lost key is replaced. Another one may have the key that seals the log's. */
 export async function canSign({ secrets }: Pick<Sealing, 'secrets'>, { sealedKey }: LogState): Promise<boolean> {
-  if (sealedKey === null) return false
+  if (sealedKey === null) return true
   const keyId = keyIdOf(sealedKey)
   return (await secrets.knownKeys()).some(({ id }) => id === keyId)
 }
@@ -48,7 +60,8 @@ export async function signCheckpoint(sealing: Sealing, log: LogState): Promise<v
   const origin = logOrigin(sealing, log)
   const { size } = log.peaks
   const newest = await findNewestCheckpoint(db.pool, origin)
-  if (size === 0 || (newest && newest.size >= size)) return
+  if (newest && newest.size >= size) return await requestPublications(sealing, newest)
+  if (size === 0) return
   const signed = { size, root: rootOf(log.peaks) }
   if (newest && !(await continues(db.pool, parseSigned(newest.note), signed)))
     throw new LogRewritten(`The log of ${size} leaves does not continue the signed one of ${newest.size}.`)
@@ -56,6 +69,7 @@ export async function signCheckpoint(sealing: Sealing, log: LogState): Promise<v
   await db.pool.query(confirmSql)
   const note = await signNote(checkpointText(origin, size, signed.root), origin, await readLogSeed(sealing, log))
   await insertCheckpoint(db.pool, { origin, size, note })
+  await requestPublications(sealing, { origin, size, note })
 }
 
 /** Throws if the text is no note: those in the database were written by the service. */

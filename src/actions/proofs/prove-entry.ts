@@ -11,6 +11,7 @@ import { endOfLedger } from '../../store/verify/stretch.ts'
 import { findChanged, getCheckedUpTo, upsertCheckpoints } from '../../store/verify/verified-wallets.ts'
 import { verifyStretches } from '../../store/verify/verify.ts'
 import { canSign, logOrigin, parseSigned, signCheckpoint, type Sealing } from './checkpoint.ts'
+import { enterIncarnation } from './incarnation.ts'
 import { beginLog, namedTree, sealTrees } from './seal-books.ts'
 
 export type WantedEntry = {
@@ -77,13 +78,10 @@ async function sealNow(
 }
 
 /** Checks the wallet and seals it. */
-async function sealWallet(
-  tx: Transaction,
-  { config }: Sealing,
-  walletId: string,
-): Promise<LogState | 'busy' | 'faulty'> {
-  const log = await lockLog(tx)
-  if (!log) return 'busy'
+async function sealWallet(tx: Transaction, sealing: Sealing, walletId: string): Promise<LogState | 'busy' | 'faulty'> {
+  const locked = await lockLog(tx)
+  if (!locked) return 'busy'
+  const log = await enterIncarnation(tx, sealing, locked)
   const tree = await findTree(tx, walletId)
   const changed = await findChanged(tx, walletId)
   if (changed) {
@@ -94,7 +92,12 @@ async function sealWallet(
   }
   const checkedUpTo = await getCheckedUpTo(tx, walletId)
   if (checkedUpTo <= (tree?.peaks.size ?? 0)) return log
-  const peaks = await sealTrees(tx, log, [{ walletId, tree, checkedUpTo, until: checkedUpTo }], config.currency.code)
+  const peaks = await sealTrees(
+    tx,
+    log,
+    [{ walletId, tree, checkedUpTo, until: checkedUpTo }],
+    sealing.config.currency.code,
+  )
   return { ...log, peaks }
 }
 

@@ -22,7 +22,9 @@ import { findUnsealedRecords } from '../../store/proofs/audit-leaves.ts'
 import { addMarks, hashEntries, nextGrown, upsertTrees } from '../../store/proofs/wallet-trees.ts'
 import type { GrownWallet, LeafRange, WalletSubtree, WalletTree } from '../../store/proofs/wallet-trees.ts'
 import { newKeySeed } from '../../proof/sign-note.ts'
-import { canSign, logKeyContext, signCheckpoint, type Sealing } from './checkpoint.ts'
+import { canSign, sealLogSeed, signCheckpoint, type Sealing } from './checkpoint.ts'
+import { enterIncarnation, newIncarnationId } from './incarnation.ts'
+import { readOutside } from './outside.ts'
 import { sealDay } from './seal-day.ts'
 
 /** Hashing a page of entries takes about 100 ms. */
@@ -47,23 +49,29 @@ function refuseLate({ nextPassAt, now }: LogState): void {
     throw new Error(`No process with the key of the log seals the books: SECRETS_KEY has another key.`)
 }
 
-export async function beginLog({ db, secrets }: Sealing): Promise<LogState> {
-  const log = await findLog(db.pool)
-  if (log?.sealedKey) return log
-  const id = randomBytes(8).toString('hex')
-  await insertLog(db.pool, id, await secrets.seal(Buffer.from(newKeySeed()).toString('base64'), logKeyContext(id)))
-  return (await findLog(db.pool))!
+/** Also reads what is known of the log outside, where it shows a database that went back. */
+export async function beginLog(sealing: Sealing): Promise<LogState> {
+  const { pool } = sealing.db
+  const log = await findLog(pool)
+  if (log) {
+    if (await canSign(sealing, log)) await readOutside(sealing, log)
+    return log
+  }
+  const id = newIncarnationId()
+  await insertLog(pool, id, await sealLogSeed(sealing, id, newKeySeed()))
+  return (await findLog(pool))!
 }
 
 /** One page of wallets and of audit records. Undefined where nothing is due, or another process seals. */
-async function takeStep(tx: Transaction, { config }: Sealing): Promise<LogState | undefined> {
-  const state = await lockLog(tx)
-  if (!state || (state.passStartedAt === null && state.nextPassAt > state.now)) return undefined
+async function takeStep(tx: Transaction, sealing: Sealing): Promise<LogState | undefined> {
+  const locked = await lockLog(tx)
+  if (!locked || (locked.passStartedAt === null && locked.nextPassAt > locked.now)) return undefined
+  const state = await enterIncarnation(tx, sealing, locked)
   const startedAt = state.passStartedAt ?? state.now
   const records = await sealRecords(tx, await sealDay(tx, state))
   const page = await nextGrown(tx, state.passFrom, walletsPerPage)
   const { grown, next } = cut(page.grown)
-  const peaks = await sealTrees(tx, records.log, grown, config.currency.code)
+  const peaks = await sealTrees(tx, records.log, grown, sealing.config.currency.code)
   const isLast = next === null && page.until === null && records.areAll
   const pass = isLast
     ? {

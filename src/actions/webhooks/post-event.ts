@@ -85,7 +85,7 @@ function readAnswer(answer: PublicAnswer, now: Date): Pick<Outcome, 'status' | '
 }
 
 /** The text of an answer from a private network is not shown: it could be the page of an internal service. */
-function describeAnswer({ status, bytes, address }: PublicAnswer): string {
+export function describeAnswer({ status, bytes, address }: PublicAnswer): string {
   if (address === undefined || !isPublicAddress(address)) return `The answer was ${status}.`
   const text = new TextDecoder().decode(bytes).slice(0, maxAnswerLength).replaceAll('\0', '')
   return `The answer was ${status}${text.trim() === '' ? '.' : `: ${text}`}`
@@ -101,7 +101,7 @@ const faults: Readonly<Record<string, string>> = {
   ENETUNREACH: 'The network cannot be reached.',
 }
 
-function describeFault(fault: unknown): string {
+export function describeFault(fault: unknown): string {
   if (fault instanceof NotPublic) return 'The address is not public, and not in WEBHOOK_ALLOWED_NETS.'
   const { name, code = '' } = fault as { name?: string; code?: unknown }
   if (name === 'TimeoutError' || name === 'AbortError') return `No answer within ${timeoutMs / 1_000} seconds.`
@@ -110,7 +110,7 @@ function describeFault(fault: unknown): string {
 }
 
 /** Public addresses, and the networks that the operator of the service has named. */
-function allowedBy({ webhookAllowedNets }: Pick<Config, 'webhookAllowedNets'>): (address: string) => boolean {
+export function allowedBy({ webhookAllowedNets }: Pick<Config, 'webhookAllowedNets'>): (address: string) => boolean {
   const nets = new BlockList()
   for (const { address, bits } of webhookAllowedNets)
     nets.addSubnet(address, bits, isIP(address) === 6 ? 'ipv6' : 'ipv4')

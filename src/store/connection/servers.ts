@@ -134,7 +134,7 @@ const isPrimarySql = `not (pg_is_in_recovery() or current_setting('transaction_r
  * An ordinary role may read all of it. The name of the current log file begins with the timeline; the control file of a server
  * that was just promoted still has the old one.
  */
-const stateSql = `select s.system_identifier::text as "systemId", pg_postmaster_start_time()::text as "startedAt",
+export const serverStateSql = `select s.system_identifier::text as "systemId", pg_postmaster_start_time()::text as "startedAt",
     ${isPrimarySql} as "isPrimary",
     case when pg_is_in_recovery() then greatest(c.timeline_id, r.min_recovery_end_timeline)
       else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline
@@ -148,14 +148,14 @@ type StateRow = {
 }
 
 /** 42501: the role may not; 0A000 and 42883: the server has no such functions. */
-const withoutTimeline = ['42501', '0A000', '42883']
+export const readsNoTimeline = ['42501', '0A000', '42883']
 
 export async function readServerState(client: Queryable): Promise<ServerState> {
   try {
-    const { systemId, startedAt, isPrimary, timeline } = one((await client.query<StateRow>(stateSql)).rows)
+    const { systemId, startedAt, isPrimary, timeline } = one((await client.query<StateRow>(serverStateSql)).rows)
     return isPrimary ? { kind: 'primary', systemId, timeline, startedAt } : { kind: 'standby', systemId, timeline }
   } catch (error) {
-    if (!withoutTimeline.includes(sqlState(error) ?? '')) throw error
+    if (!readsNoTimeline.includes(sqlState(error) ?? '')) throw error
     const { rows } = await client.query<{ isPrimary: boolean }>(`select ${isPrimarySql} as "isPrimary"`)
     return one(rows).isPrimary ? { kind: 'unnumbered' } : { kind: 'unknown', why: 'it takes no writes' }
   }

@@ -229,6 +229,11 @@ create table books_check (
   round_sums jsonb not null default '{}'::jsonb,
   rewrites bigint,
   is_hurried boolean not null default false,
+  log_cursor jsonb,
+  next_log_at timestamp with time zone not null default now(),
+  log_started_at timestamp with time zone,
+  log_checked_at timestamp with time zone,
+  log_checked_size bigint,
   constraint books_check_pkey PRIMARY KEY (only_row),
   constraint books_check_only_row_check CHECK (only_row)
 );
@@ -438,6 +443,21 @@ CREATE TRIGGER log_days_append_only BEFORE DELETE OR UPDATE ON log_days FOR EACH
 CREATE TRIGGER log_days_never_emptied BEFORE TRUNCATE ON log_days FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 revoke delete, truncate, update on log_days from current_user;
 
+create table log_incarnations (
+  number bigint not null,
+  id text collate "C" not null,
+  previous text collate "C" not null,
+  reason text not null,
+  note text,
+  at timestamp with time zone not null default clock_timestamp(),
+  constraint log_incarnations_pkey PRIMARY KEY (number),
+  constraint log_incarnations_id_key UNIQUE (id),
+  constraint log_incarnations_reason_check CHECK ((reason = ANY (ARRAY['moved'::text, 'behind'::text, 'key-lost'::text])))
+);
+CREATE TRIGGER log_incarnations_append_only BEFORE DELETE OR UPDATE ON log_incarnations FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER log_incarnations_never_emptied BEFORE TRUNCATE ON log_incarnations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+revoke delete, truncate, update on log_incarnations from current_user;
+
 create table log_leaves (
   number bigint not null,
   size bigint,
@@ -446,13 +466,24 @@ create table log_leaves (
   hash bytea not null,
   constraint log_leaves_pkey PRIMARY KEY (number),
   constraint log_leaves_hash_check CHECK ((octet_length(hash) = 32)),
-  constraint log_leaves_kind_check CHECK ((kind = ANY (ARRAY['wallet'::text, 'audit'::text, 'books'::text])))
+  constraint log_leaves_kind_check CHECK ((kind = ANY (ARRAY['wallet'::text, 'audit'::text, 'books'::text, 'incarnation'::text])))
 );
 CREATE UNIQUE INDEX log_leaves_audit ON log_leaves USING btree (subject) WHERE (kind = 'audit'::text);
 CREATE INDEX log_leaves_wallet ON log_leaves USING btree (subject) WHERE (kind = 'wallet'::text);
 CREATE TRIGGER log_leaves_append_only BEFORE DELETE OR UPDATE ON log_leaves FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER log_leaves_never_emptied BEFORE TRUNCATE ON log_leaves FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 revoke delete, truncate, update on log_leaves from current_user;
+
+create table log_publications (
+  target text collate "C" not null,
+  origin text collate "C",
+  size bigint,
+  published_at timestamp with time zone,
+  failing_since timestamp with time zone,
+  error text,
+  contradiction text,
+  constraint log_publications_pkey PRIMARY KEY (target)
+);
 
 create table log_state (
   id text collate "C" not null,
@@ -465,6 +496,7 @@ create table log_state (
   next_pass_at timestamp with time zone not null default now(),
   sealed_up_to timestamp with time zone,
   audit_up_to timestamp with time zone,
+  home text collate "C",
   constraint log_state_pkey PRIMARY KEY (id),
   constraint log_state_is_only_key UNIQUE (is_only),
   constraint log_state_is_only_check CHECK (is_only),

@@ -7,9 +7,12 @@ import { locks, tryLock } from '../locks.ts'
 import { foldComplete, hex, isStored, joinHashes, keyOf, readPeaks, sourceOf } from './subtrees.ts'
 
 export type LogState = {
+  /** The incarnation. */
   readonly id: string
   /** Null after its key was lost: the log gets another id with a new one. */
   readonly sealedKey: string | null
+  /** Where the log is; null until it was first found out. */
+  readonly home: string | null
   readonly peaks: Peaks
   readonly passFrom: string | null
   readonly passStartedAt: Date | null
@@ -21,7 +24,7 @@ export type LogState = {
 }
 
 export type LogLeaf = {
-  readonly kind: 'wallet' | 'audit' | 'books'
+  readonly kind: 'wallet' | 'audit' | 'books' | 'incarnation'
   readonly subject: string | null
   readonly size: number | null
   readonly hash: Uint8Array
@@ -29,7 +32,7 @@ export type LogLeaf = {
 
 export async function findLog(db: Queryable): Promise<LogState | undefined> {
   const { rows } = await db.query<Omit<LogState, 'peaks'> & { size: bigint; peaks: Uint8Array }>(
-    `select id, key as "sealedKey", size, peaks, pass_from as "passFrom", pass_started_at as "passStartedAt",
+    `select id, key as "sealedKey", home, size, peaks, pass_from as "passFrom", pass_started_at as "passStartedAt",
        next_pass_at as "nextPassAt", sealed_up_to as "sealedUpTo", audit_up_to as "auditUpTo", clock_timestamp() as now from log_state`,
   )
   const row = maybe(rows)
@@ -41,13 +44,9 @@ export async function lockLog(tx: Transaction): Promise<LogState | undefined> {
   return (await tryLock(tx, locks.sealBooks)) ? await findLog(tx) : undefined
 }
 
-/** Does nothing where there is a log with a key. */
+/** Does nothing where there is a log. */
 export async function insertLog(db: Queryable, id: string, sealedKey: string): Promise<void> {
-  await db.query(
-    `insert into log_state (id, key) values ($1, $2)
-     on conflict (is_only) do update set id = excluded.id, key = excluded.key where log_state.key is null`,
-    [id, sealedKey],
-  )
+  await db.query('insert into log_state (id, key) values ($1, $2) on conflict (is_only) do nothing', [id, sealedKey])
 }
 
 /** Adds leaves at the end and returns the number of the first one with the new tree. The caller has locked the log. */

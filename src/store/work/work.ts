@@ -17,6 +17,7 @@ export const workKinds = [
   'deliver-sandbox-webhook',
   'deliver-event',
   'expire-holds',
+  'publish-checkpoint',
 ] as const
 export type WorkKind = (typeof workKinds)[number]
 
