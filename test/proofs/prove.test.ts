@@ -149,3 +149,29 @@ test('no proof is made of an entry that was changed after it was sealed', async 
   expect(await proveEntry(opened.service, { walletId: ann.userId, sequence: 1 })).toEqual({ kind: 'contradiction' })
   expect(opened.logged.join()).toContain('an entry is not what was sealed')
 })
+
+test('a wallet that lost a checked entry is not sealed, and the others are', async () => {
+  const { db } = opened.service
+  const people = [await newUser(opened.service, app), await newUser(opened.service, app)].toSorted((a, b) =>
+    a.userId < b.userId ? -1 : 1,
+  )
+  const [broken, whole] = people as [TestUser, TestUser]
+  for (const { serviceUserId } of people) for (let i = 0; i < 3; i++) await client.credit(serviceUserId, 1)
+  await db.pool.query('update books_check set next_pass_at = now()')
+  await checkBooks(opened.service)
+  const asOwner = async (sql: string) =>
+    await db.pool.query(`alter table transfers disable trigger user; grant all on transfers to current_user; ${sql};
+      alter table transfers enable trigger user; revoke update, delete, truncate on transfers from current_user`)
+  await asOwner(`create table lost as select * from transfers where wallet_id = '${broken.userId}' and sequence = 2;
+    delete from transfers where wallet_id = '${broken.userId}' and sequence = 2`)
+  const seal = async () => {
+    await db.pool.query('update log_state set next_pass_at = now()')
+    await sealBooks(opened.service)
+    return await Promise.all(people.map(async ({ userId }) => (await findTree(db.pool, userId))?.peaks.size))
+  }
+  expect(await seal()).toEqual([undefined, 3])
+  expect(await proveEntry(opened.service, { walletId: broken.userId, sequence: 3 })).toEqual({ kind: 'not-yet' })
+  expect((await prove(whole, 3)).verdict).toMatchObject({ ok: true })
+  await asOwner('insert into transfers select * from lost; drop table lost')
+  expect(await seal()).toEqual([3, 3])
+})

@@ -92,13 +92,9 @@ async function sealWallet(tx: Transaction, sealing: Sealing, walletId: string): 
   }
   const checkedUpTo = await getCheckedUpTo(tx, walletId)
   if (checkedUpTo <= (tree?.peaks.size ?? 0)) return log
-  const peaks = await sealTrees(
-    tx,
-    log,
-    [{ walletId, tree, checkedUpTo, until: checkedUpTo }],
-    sealing.config.currency.code,
-  )
-  return { ...log, peaks }
+  const growth = { walletId, tree, checkedUpTo, until: checkedUpTo }
+  const { peaks, sealed } = await sealTrees(tx, log, [growth], sealing.config.currency.code)
+  return sealed.has(walletId) ? { ...log, peaks } : 'faulty'
 }
 
 /** In one snapshot: a seal meanwhile changes the tree. Undefined if no signed state of the log has the entry. */

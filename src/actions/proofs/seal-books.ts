@@ -19,7 +19,7 @@ import {
 } from '../../store/proofs/proof-log.ts'
 import { isStored } from '../../store/proofs/subtrees.ts'
 import { findUnsealedRecords } from '../../store/proofs/audit-leaves.ts'
-import { addMarks, hashEntries, nextGrown, upsertTrees } from '../../store/proofs/wallet-trees.ts'
+import { addMarks, hashFoundEntries, nextGrown, upsertTrees } from '../../store/proofs/wallet-trees.ts'
 import type { GrownWallet, LeafRange, WalletSubtree, WalletTree } from '../../store/proofs/wallet-trees.ts'
 import { newKeySeed } from '../../proof/sign-note.ts'
 import { canSign, sealLogSeed, signCheckpoint, type Sealing } from './checkpoint.ts'
@@ -70,9 +70,10 @@ async function takeStep(tx: Transaction, sealing: Sealing): Promise<LogState | u
   const startedAt = state.passStartedAt ?? state.now
   const records = await sealRecords(tx, await sealDay(tx, state))
   const page = await nextGrown(tx, state.passFrom, walletsPerPage)
-  const { grown, next } = cut(page.grown)
-  const peaks = await sealTrees(tx, records.log, grown, sealing.config.currency.code)
-  const isLast = next === null && page.until === null && records.areAll
+  const { grown, cutWallet, following } = cut(page.grown)
+  const { peaks, sealed } = await sealTrees(tx, records.log, grown, sealing.config.currency.code)
+  const next = (cutWallet !== null && sealed.has(cutWallet) ? cutWallet : following) ?? page.until
+  const isLast = next === null && records.areAll
   const pass = isLast
     ? {
         passFrom: null,
@@ -81,7 +82,7 @@ async function takeStep(tx: Transaction, sealing: Sealing): Promise<LogState | u
         sealedUpTo: startedAt,
       }
     : {
-        passFrom: next ?? page.until,
+        passFrom: next,
         passStartedAt: startedAt,
         nextPassAt: state.nextPassAt,
         sealedUpTo: state.sealedUpTo,
@@ -109,37 +110,47 @@ async function sealRecords(
 
 type Growth = GrownWallet & { readonly until: number }
 
-/** The wallets whose entries fit into one page; the last of them may be cut, and the next step goes on with it. */
-function cut(wallets: readonly GrownWallet[]): { readonly grown: readonly Growth[]; readonly next: string | null } {
+type Page = { readonly grown: readonly Growth[]; readonly cutWallet: string | null; readonly following: string | null }
+
+/** The wallets whose entries fit into one page. The last of them may be cut, and the next step goes on with it. */
+function cut(wallets: readonly GrownWallet[]): Page {
   const grown: Growth[] = []
   let left = entriesPerPage
-  for (const wallet of wallets) {
+  for (const [i, wallet] of wallets.entries()) {
     const size = wallet.tree?.peaks.size ?? 0
     const until = Math.min(wallet.checkedUpTo, size + left)
     if (until > size) grown.push({ ...wallet, until })
     left -= until - size
-    if (until < wallet.checkedUpTo) return { grown, next: wallet.walletId }
+    if (until < wallet.checkedUpTo)
+      // Without a place in this page it was not tried.
+      return until > size
+        ? { grown, cutWallet: wallet.walletId, following: wallets[i + 1]?.walletId ?? null }
+        : { grown, cutWallet: null, following: wallet.walletId }
   }
-  return { grown, next: null }
+  return { grown, cutWallet: null, following: null }
 }
 
-/** Adds the entries up to `until` to the wallets' trees, and the trees' new states to the log. */
+/**
+ * Adds the entries up to `until` to the wallets' trees, and the trees' new states to the log. A wallet that lost one of them is left out: a
+ * gap would shift its later leaves. The check of the books names the gap, and the other wallets are sealed.
+ */
 export async function sealTrees(tx: Transaction, log: LogState, wallets: readonly Growth[], currency: string) {
-  if (wallets.length === 0) return log.peaks
-  const trees = wallets.map(({ walletId, tree }) => tree ?? newTree(walletId))
-  const ranges = trees.map((tree, i): LeafRange => ({
-    ...namedTree(tree),
-    after: tree.peaks.size,
-    until: wallets[i]!.until,
-  }))
-  const hashes = await hashEntries(tx, ranges, currency)
+  const asked = wallets.map(({ walletId, tree, until }) => ({ tree: tree ?? newTree(walletId), until }))
+  const ranges = asked.map(({ tree, until }): LeafRange => ({ ...namedTree(tree), after: tree.peaks.size, until }))
+  const found = await hashFoundEntries(tx, ranges, currency)
+  const complete = asked.flatMap(({ tree, until }, i) => {
+    const hashes = found[i]!
+    return hashes.length === until - tree.peaks.size ? [{ tree, hashes }] : []
+  })
+  const sealed = new Set(complete.map(({ tree }) => tree.walletId))
+  if (complete.length === 0) return { peaks: log.peaks, sealed }
   const subtrees: WalletSubtree[] = []
-  const grown = trees.map((tree, i) => {
+  const grown = complete.map(({ tree, hashes }) => {
     const { walletId } = tree
     const keep = (subtree: Subtree, hash: Uint8Array) => {
       if (isStored(subtree)) subtrees.push({ walletId, ...subtree, hash })
     }
-    return { ...tree, peaks: addLeaves(tree.peaks, hashes[i]!, keep) }
+    return { ...tree, peaks: addLeaves(tree.peaks, hashes, keep) }
   })
   const { first, peaks } = await appendLeaves(tx, log.peaks, grown.map(logLeafOf))
   await upsertTrees(
@@ -149,9 +160,9 @@ export async function sealTrees(tx: Transaction, log: LogState, wallets: readonl
   )
   await addMarks(
     tx,
-    ranges.map(({ walletId, after }, i) => ({ walletId, first: after, hashes: hashes[i]! })),
+    complete.map(({ tree, hashes }) => ({ walletId: tree.walletId, first: tree.peaks.size, hashes })),
   )
-  return peaks
+  return { peaks, sealed }
 }
 
 const newTree = (walletId: string): WalletTree => ({

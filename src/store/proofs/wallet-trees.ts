@@ -150,7 +150,7 @@ join transfers t on t.wallet_id = s.wallet_id and t.sequence > s.after and t.seq
 group by s.wallet_id, s.after`
 
 /** The hashes of the leaves of each range, in the order of the ranges. */
-export async function hashEntries(
+async function hashEntries(
   db: Queryable,
   ranges: readonly LeafRange[],
   currency: string,
