@@ -35,10 +35,24 @@ let cluster: Promise<readonly Connection[] | undefined> | null = null
  */
 export async function testDatabase(): Promise<TestDatabase> {
   const template = await (prepared ??= prepare())
-  const name = ['billfold_test', Date.now().toString(36), machine, process.pid, randomBytes(4).toString('hex')].join(
-    '_',
-  )
+  const name = newName()
   await onEveryNode((admin) => cloneTemplate(admin, template, name))
+  return await databaseNamed(name)
+}
+
+/** Without a table; on a cluster, the nodes have joined. */
+export async function emptyDatabase(): Promise<TestDatabase> {
+  const name = newName()
+  await onEveryNode((admin) => admin.query(`create database ${name}`))
+  const nodes = await findCluster()
+  if (nodes) await joinNodes(nodes, name)
+  return await databaseNamed(name)
+}
+
+const newName = () =>
+  ['billfold_test', Date.now().toString(36), machine, process.pid, randomBytes(4).toString('hex')].join('_')
+
+async function databaseNamed(name: string): Promise<TestDatabase> {
   const nodes = (await findCluster())?.map((node) => inDatabase(node, name))
   const [first = await connectionTo(name), ...others] = nodes ?? []
   const connection = others.length > 0 ? { ...first, others } : first

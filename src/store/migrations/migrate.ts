@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { splitStatements } from '../cluster/statements.ts'
 import type { Queryable } from '../connection/database.ts'
 import { locks } from '../locks.ts'
 import { listTables, quoted } from './tables.ts'
@@ -170,7 +171,7 @@ async function apply(client: Queryable, migration: Migration): Promise<void> {
   )`)
   const before = await currentTransaction(client)
   try {
-    await client.query(migration.sql)
+    for (const statement of splitStatements(migration.sql)) await client.query(statement)
   } catch (error) {
     throw new Error(`Migration ${migration.name} failed: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
