@@ -71,7 +71,7 @@ export async function measureNodes(args: readonly string[]): Promise<boolean> {
 type DatabaseNode = { readonly name: string; readonly database: BenchDatabase }
 
 /** The coordinator first; without a cluster, the one server. */
-async function listNodes(database: BenchDatabase): Promise<DatabaseNode[]> {
+export async function listNodes(database: BenchDatabase): Promise<DatabaseNode[]> {
   const [extension] = await database.query(`select 1 as here from pg_extension where extname = 'citus'`)
   if (!extension) return [{ name: 'database', database }]
   const nodes = await database.query(
@@ -89,7 +89,7 @@ async function listNodes(database: BenchDatabase): Promise<DatabaseNode[]> {
 }
 
 /** Read from the server's own file; NaN if the server is on another machine. */
-async function findPostmaster({ name, database }: DatabaseNode): Promise<{ name: string; pid: number }> {
+export async function findPostmaster({ name, database }: DatabaseNode): Promise<{ name: string; pid: number }> {
   const [row] = await database.query(`select pg_read_file('postmaster.pid') as file`)
   const pid = Number.parseInt(row!['file']!, 10)
   const isHere = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).startsWith('postgres')

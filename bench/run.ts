@@ -1,6 +1,7 @@
 /** `npm run bench`: its own database, service and load; every figure is a ratio of alternating rounds of this run. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { measureBatches } from './batches.ts'
 import { measureBooks } from './books.ts'
 import { drawComparison } from './comparison.ts'
 import { measureEvents } from './events.ts'
@@ -27,6 +28,7 @@ else if (first === 'holds') process.exitCode = (await measureHolds(rest)) ? 0 : 
 else if (first === 'mutants') process.exitCode = (await runMutants(rest)) ? 0 : 1
 else if (first === 'tenants') process.exitCode = (await measureTenants(rest)) ? 0 : 1
 else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1
+else if (first === 'batches') process.exitCode = (await measureBatches(rest)) ? 0 : 1
 else if (first === '--growth') process.exitCode = (await measureGrowth(rest)) ? 0 : 1
 else {
   const options = parseOptions(process.argv.slice(2))

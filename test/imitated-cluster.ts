@@ -7,14 +7,37 @@ const imitationSql = `set allow_system_table_mods = on;
   select 99999, 'citus', 10, 2200, false, '0';
   create table pg_dist_local_group as select 0 as groupid;
   grant select on pg_dist_local_group to public;
+  create table pg_dist_node (nodeid int, nodename text, nodeport int, groupid int, noderole text, shouldhaveshards boolean);
+  insert into pg_dist_node values (1, 'coordinator', 5432, 0, 'primary', false), (2, 'worker1', 5432, 1, 'primary', true),
+    (3, 'worker2', 5432, 2, 'primary', true);
+  create table pg_dist_partition (logicalrelid oid, partmethod char);
+  create table pg_dist_shard (shardid int, logicalrelid oid);
+  create table pg_dist_placement (shardid int, groupid int);
+  create table citus_shards (shardid int, nodename text, nodeport int, citus_table_type text, shard_size bigint);
+  create table pg_dist_background_job (job_id int, job_type text, state text);
+  create table pg_dist_background_task (job_id int, task_id int, status text, retry_count int, message text);
+  grant select on pg_dist_node, pg_dist_partition, pg_dist_shard, pg_dist_placement, citus_shards, pg_dist_background_job,
+    pg_dist_background_task to public;
+  create function run_command_on_all_nodes(command text) returns table (nodeid int, success boolean, result text) language plpgsql
+  as $$ begin
+    for nodeid, success in select n.nodeid, n.nodename <> 'away' from pg_dist_node n loop
+      result := 'failed to connect';
+      if success then execute command into result; end if;
+      return next;
+    end loop;
+  end $$;
   create function run_command_on_coordinator(command text) returns table (result text) language plpgsql
   as $$ begin return query execute command; end $$`
 
-/** The same server named three times is a coordinator and two other nodes. */
-export async function imitate(connection: Connection): Promise<Connection> {
+export async function asSuperuser(connection: Connection, sql: string): Promise<void> {
   const superuser = new Client({ ...connection, user: 'postgres' })
   await superuser.connect()
-  await superuser.query(imitationSql)
+  await superuser.query(sql)
   await superuser.end()
+}
+
+/** The same server named three times is a coordinator and two other nodes. */
+export async function imitate(connection: Connection): Promise<Connection> {
+  await asSuperuser(connection, imitationSql)
   return { ...connection, others: [{ ...connection }, { ...connection }] }
 }

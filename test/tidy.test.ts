@@ -147,6 +147,9 @@ test('connections import nothing else of the store, except how a server of a clu
 /** Outside of its room a cluster is a second text of a statement, `onCluster`. These files know more, for a reason. */
 const knowsCluster: Readonly<Record<string, string>> = {
   'src/cli/distribute.ts': 'the command, and its words for operators',
+  'src/cli/doctor.ts': 'its words for operators',
+  'src/actions/deployment/examine-cluster.ts': 'what doctor says about the nodes',
+  'src/actions/deployment/examine-deployment.ts': 'reads what doctor says about the nodes',
   'src/actions/service.ts': 'logs a node that cannot be used',
   'src/store/connection/open-client.ts': 'chooses the text of a statement',
   'src/store/connection/pool.ts': 'passes on whether a connection leads to a cluster',

@@ -18,7 +18,7 @@ export const doctorCommands: readonly Command[] = [
       outer: { value: 'URL', about: 'the page that frames that page, if there is one' },
     },
     details: `Without a page it checks the whole deployment and shows the worst first: settings, database, durability, rights, connections,
-clock, disk, books, events, webhooks, mail server, card processor and its webhook, proxies and certificate of PUBLIC_URL. It changes nothing.
+clock, nodes of a cluster, disk, books, events, webhooks, mail server, card processor and its webhook, proxies and certificate of PUBLIC_URL. It changes nothing.
 Run it with the settings of the service. With a page, it reads that page and checks its headers and its frame, without running
 its scripts. The exit code is 1 when a check fails.`,
     examples: [
@@ -87,7 +87,7 @@ function checksReply(checks: readonly Check[], about: object, text: string): Rep
 
 const marks: Record<CheckState, string> = { good: 'ok  ', warn: 'warn', bad: 'FAIL', unknown: '–   ' }
 
-function formatCheck({ name, state, text, fix }: Check): string {
+export function formatCheck({ name, state, text, fix }: Check): string {
   const lines = [`${marks[state]}  ${name}: ${text}`]
   if (fix && state !== 'good') lines.push(...fix.split('\n').map((line) => `        ${line}`))
   return lines.join('\n')

@@ -58,7 +58,7 @@ describe('it refuses', () => {
     [['wallet', 'receipt', 'ORDER-1042'], '"ORDER-1042" is not a receipt code'],
     [['seed', '--users', '1e3', '--link', 'app_x'], '--users: write a whole number from 1 to 10000000.'],
     [['verify', '--jobs', '0'], '--jobs: write a whole number from 1 to 64.'],
-    [['distribute', '--shards-per-node', '0'], '--shards-per-node: write a whole number from 1 to 64.'],
+    [['distribute', '--shards', '0'], '--shards: write a whole number from 1 to 1,024.'],
     [['export', '--json'], '--json and the copy cannot both be on stdout'],
   ]
   for (const [args, message] of mistakes) {

@@ -4,6 +4,7 @@ import { openLog } from '../../platform/log.ts'
 import { openMetrics } from '../../platform/metrics.ts'
 import { checkConnections } from '../../store/connection/connection-limit.ts'
 import { openDatabase, type Connection, type Database } from '../../store/connection/database.ts'
+import { findClusterState } from '../../store/cluster/state.ts'
 import { getDatabaseGauges } from '../../store/database-gauges.ts'
 import { describeForeign, migrationStatus } from '../../store/migrations/migrate.ts'
 import { examineServers, openClient } from '../../store/connection/servers.ts'
@@ -22,6 +23,7 @@ import { openSecrets } from '../secrets/open-secrets.ts'
 import { findSecretsProblem } from '../secrets/reseal.ts'
 import { closeService, openService } from '../service.ts'
 import { checkServers, examineDatabase } from './examine-database.ts'
+import { examineCluster } from './examine-cluster.ts'
 import { examineSettings } from './examine-settings.ts'
 import { examineEvents } from './examine-events.ts'
 import { examineWork } from './examine-work.ts'
@@ -94,8 +96,19 @@ async function readDatabase(config: Config, connection: Connection, db: Database
     gauges,
     isEmbedded: config.databaseUrls.length === 0,
   })
+  checks.push(...(await readCluster(db)))
   // Tables that do not exist yet or may not be read cannot be examined.
   return isWhole ? [...(await readWork(config, connection, server.databaseBytes, gauges)), ...checks] : checks
+}
+
+/** Empty on plain PostgreSQL. */
+async function readCluster(db: Database): Promise<Check[]> {
+  try {
+    const state = await findClusterState(db.pool)
+    return state ? examineCluster(state) : []
+  } catch (error) {
+    return [{ name: 'Nodes', state: 'unknown', text: `The cluster could not be examined: ${String(error)}` }]
+  }
 }
 
 /** Apps whose endpoints fail. */

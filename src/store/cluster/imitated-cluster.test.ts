@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { eventually } from '../../../test/eventually.ts'
+import { callCommand } from '../../../test/command.ts'
 import { imitate } from '../../../test/imitated-cluster.ts'
 import { newApp, newUsers, openTestService, type TestService } from '../../../test/service.ts'
 import { postForApp } from '../../actions/money/post.ts'
@@ -58,3 +59,12 @@ test.skipIf(isOtherServer)(
     expect(faults.map(({ code }) => code)).toEqual(faults.map(() => '23505'))
   },
 )
+
+test.skipIf(isOtherServer)('distribute names the settings that the nodes lack, and changes nothing', async () => {
+  const { exitCode, stdout } = await callCommand(['distribute', '--json'], { DATABASE_URL: opened.databaseUrl })
+  expect(exitCode).toBe(1)
+  const { error } = JSON.parse(stdout) as { error: string }
+  expect(error).toContain('The nodes of the cluster are not ready, and nothing was changed.')
+  for (const node of ['coordinator', 'worker1', 'worker2'])
+    expect(error).toContain(`${node}:5432: wal_level is replica, so its shards cannot move while the service works.`)
+})
