@@ -7,6 +7,13 @@ import type { Order, ShopUser, Store } from './store.ts'
 import { refreshOrder } from './pre-order.ts'
 import { isCovered, openBillfold, readWallet } from './wallet.ts'
 
+/** Of a refused order: what the wallet lacks now, also after a hold has ended; without an answer, what was known last. */
+function shortfallOf({ status, amount, shortfall }: Order, available: number | undefined): { shortfall?: number } {
+  if (status === 'refused' && available !== undefined)
+    return { shortfall: Math.max(0, Number((amount - available).toFixed(3))) }
+  return shortfall === undefined ? {} : { shortfall }
+}
+
 /** Reads the balance from the service each time: a stored balance could be wrong a second later. */
 export async function stateOf(config: ShopConfig, store: Store, user: ShopUser, steps: Step[]): Promise<ShopState> {
   const billfold = openBillfold(config, steps)
@@ -20,7 +27,7 @@ export async function stateOf(config: ShopConfig, store: Store, user: ShopUser, 
     status: order.status,
     attempts: order.attempts,
     ...(order.status === 'reserved' && order.hold && { reservedUntil: order.hold.expiresAt }),
-    ...(order.shortfall !== undefined && { shortfall: order.shortfall }),
+    ...shortfallOf(order, wallet?.available),
     ...(order.status === 'refused' &&
       wallet && { isCovered: await isCovered(billfold, user, order).catch(() => false) }),
   })

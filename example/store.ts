@@ -150,11 +150,15 @@ function actOn({ type, data }: BillfoldEvent, { users, orders }: Data): void {
   if (type === 'wallet.topped_up') {
     const owners = users.filter(({ serviceUserId }) => serviceUserId === data.serviceUserId).map(({ id }) => id)
     for (const order of orders)
-      if (order.status === 'refused' && owners.includes(order.userId))
-        order.shortfall = Math.max(0, Number((order.amount - data.balanceAfter).toFixed(3)))
+      if (order.status === 'refused' && owners.includes(order.userId)) order.shortfall = missingAfter(order, data)
   }
   if (type === 'link.disconnected' || type === 'user.deleted')
     for (const user of users) if (user.serviceUserId === data.serviceUserId) delete user.serviceUserId
+}
+
+/** The event has the balance, of which a part may be on hold: so it is less by what came in, and never less than what the balance lacks. */
+function missingAfter({ amount, shortfall = amount }: Order, topup: { amount: number; balanceAfter: number }): number {
+  return Math.max(0, Number(Math.max(shortfall - topup.amount, amount - topup.balanceAfter).toFixed(3)))
 }
 
 const statusOfHold = { OPEN: 'reserved', CAPTURED: 'paid', VOIDED: 'cancelled', EXPIRED: 'expired' } as const

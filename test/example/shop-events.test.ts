@@ -14,10 +14,12 @@ import { addEndpoint } from '../../src/actions/webhooks/manage-endpoints.ts'
 import { newWebhookSecret, webhookHeaders } from '../../src/actions/webhooks/webhook-signature.ts'
 import { updateLinkDisconnected } from '../../src/store/links.ts'
 import { locks } from '../../src/store/locks.ts'
+import type { Answer } from '../../example/answers.ts'
 import { newClient, type Client } from '../client.ts'
 import { newAppWithEvents, numberAll } from '../events/rig.ts'
 import { eventually } from '../eventually.ts'
 import { freePort } from '../free-port.ts'
+import { holdClient, holdOf } from '../holds.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, newUser, openTestService, operator, secretsKey } from '../service.ts'
 import type { Credentials, TestService, TestUser } from '../service.ts'
@@ -124,6 +126,12 @@ async function click(path: string, body: object = {}): Promise<Record<string, un
   return ((await response.json()) as { outcome: Record<string, unknown> }).outcome
 }
 
+async function shownShortfall(id: string): Promise<number | undefined> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/state`, { headers: { cookie: `shop_session=${token}` } })
+  const { state } = (await response.json()) as Answer
+  return state.orders.find((order) => order.id === id)?.shortfall
+}
+
 const place = async (productId: string) => String((await click('/orders', { productId }))['orderId'])
 
 const topUp = (amountMinor: bigint) =>
@@ -188,6 +196,21 @@ describe('a shop that was down, without webhooks,', () => {
       onRead = undefined
     })
     await eventually(async () => (await orderOf(id)).shortfall, 10)
+  })
+
+  test('knows after a top-up what is still missing beside money that is on hold; the page knows it also when the hold ends', async () => {
+    const holds = holdClient(client, app)
+    const { id: holdId } = holdOf(await holds.place(ann.serviceUserId, 10))
+    const id = await place('radio')
+    expect(await click(`/orders/${id}/pay`)).toMatchObject({ kind: 'refused' })
+    const { shortfall = 0 } = await orderOf(id)
+    await stopShop(shop)
+    await topUp(200n)
+    shop = await start()
+    await eventually(async () => (await orderOf(id)).shortfall, shortfall - 2)
+    expect(await shownShortfall(id)).toBe(shortfall - 2)
+    await holds.void(holdId)
+    expect(await shownShortfall(id)).toBe(shortfall - 12)
   })
 
   test('removes the link of a user who disconnected it', async () => {
