@@ -106,6 +106,23 @@ test('the list opens and closes by keyboard, follows the wallet while it is open
   await rig.closePage(page)
 })
 
+test('when the last hold has ended meanwhile, Back leads to the latest entries', async () => {
+  const { tenant, holds } = await fundedTenant()
+  const { id } = holdOf(await holds.place(tenant.user.serviceUserId, 18))
+  const { page, frame } = await openShop(rig, tenant)
+  await tabTo(page, frame, '#open-holds')
+  await page.keyboard.press('Enter')
+  await untilReady(frame, '.holds .entry.held')
+  await holds.void(id)
+  await untilGone(frame, '.holds .entry.held')
+  await tabTo(page, frame, '.account-head .round')
+  await page.keyboard.press('Enter')
+  await untilReady(frame, '#activity-label')
+  await until(frame, () => document.activeElement?.id === 'activity-label')
+  expect(await frame.$('#open-holds')).toBeNull()
+  await rig.closePage(page)
+})
+
 /** A hold of another app on the tenant's wallet. */
 async function holdElsewhere({ user }: Tenant, amount: number, description: string): Promise<void> {
   const app = await newApp(rig.service, { name: 'Pharmacy' })

@@ -315,12 +315,13 @@ function useAdmitted(place: Place | null, isAllowed: boolean): Place | null {
   return place?.view === admitted.current ? place : null
 }
 
-/** When a view closes, the focus returns to the element that opened it. */
+/** When a view closes, the focus returns to the element that opened it; to the latest entries if that is gone, as after the last hold. */
 function useFocusOnOpener(view: Place | null): void {
   const last = useRef<Place>(undefined)
   useEffect(() => {
     if (view) last.current = view
-    else if (last.current) document.getElementById(openerOf(last.current))?.focus()
+    else if (last.current)
+      (document.getElementById(openerOf(last.current)) ?? document.getElementById('activity-label'))?.focus()
   }, [view])
 }
 
