@@ -47,6 +47,13 @@ async function answer(request: Request): Promise<Response> {
   return losing.delete(pathname) ? new Response('gone', { status: 502 }) : response
 }
 
+const environment = () => ({
+  PATH: process.env['PATH'] ?? '',
+  BILLFOLD_URL: String(server.url).replace(/\/$/, ''),
+  BILLFOLD_CLIENT_ID: app.clientId,
+  BILLFOLD_CLIENT_SECRET: app.clientSecret,
+})
+
 /** Runs `body` in a separate process, with the functions of the page and an order of a new user who has 100. */
 async function run(total: number, body: string) {
   const { serviceUserId } = await newUser(opened.service, app)
@@ -63,12 +70,7 @@ async function say(order: { serviceUserId: string }, body: string) {
   await Bun.write(join(folder, 'run.mjs'), program)
   const child = Bun.spawn([process.execPath, 'run.mjs'], {
     cwd: folder,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      BILLFOLD_URL: String(server.url).replace(/\/$/, ''),
-      BILLFOLD_CLIENT_ID: app.clientId,
-      BILLFOLD_CLIENT_SECRET: app.clientSecret,
-    },
+    env: environment(),
     stdout: 'pipe',
     stderr: 'pipe',
   })
@@ -78,6 +80,28 @@ async function say(order: { serviceUserId: string }, body: string) {
   const parsed = JSON.parse(out) as { said: unknown; order: { serviceUserId: string } }
   return { ...parsed, balance: [wallet['balance'], wallet['available'], wallet['held']] }
 }
+
+test('the calls with curl hold, extend, capture a part, and are refused after that', async () => {
+  const { serviceUserId } = await newUser(opened.service, app)
+  await client.credit(serviceUserId, 100)
+  await Bun.write(join(folder, 'hold.sh'), snippets.get('hold.sh')!)
+  const child = Bun.spawn(['sh', 'hold.sh'], {
+    cwd: folder,
+    env: { ...environment(), SERVICE_USER_ID: serviceUserId, ORDER_ID: 'order-4711' },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, fault] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  expect(fault).toBe('')
+  expect(out.trim().split('\n')).toEqual([
+    'held OPEN',
+    'extended OPEN',
+    'captured 75',
+    'void HOLD_CLOSED',
+    'list CAPTURED',
+  ])
+  expect((await client.wallet(serviceUserId)).body).toMatchObject({ balance: 75, available: 75, held: 0 })
+})
 
 test('an order is reserved, charged once, and refused after its hold has ended', async () => {
   const paid = await run(30, 'return [await page.charge(order), await page.charge(order)]')

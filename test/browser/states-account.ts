@@ -8,6 +8,11 @@ import { untilSeen } from '../until.ts'
 import { newMember as makeMember, type Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
+export const ofPart = { back: ['[data-part=email]', '.hero-balance'] }
+const withAnswer = (because: string) => ({ ...ofPart, reload: { shows: '.account-part', because } })
+const typed = withAnswer('what is typed is not kept, and the part is open')
+export const asked = withAnswer('a question is asked again only after a click')
+
 export const accountStates: StatesOf = (stage) => {
   const { rig, openWallet, funded } = stage
 
@@ -48,11 +53,6 @@ export const accountStates: StatesOf = (stage) => {
   }
 
   const returns = { back: ['.hero-balance'] }
-  const ofPart = { back: ['[data-part=email]', '.hero-balance'] }
-  const withAnswer = (because: string) => ({ ...ofPart, reload: { shows: '.account-part', because } })
-  const typed = withAnswer('what is typed is not kept, and the part is open')
-  const asked = withAnswer('a question is asked again only after a click')
-
   const parts = ['name', 'email', 'password', 'language', 'mails', 'data', 'delete'].map(
     (part) =>
       [

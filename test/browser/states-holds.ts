@@ -5,7 +5,8 @@ import { holdClient, holdOf } from '../holds.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import { newClient } from '../client.ts'
 import { untilSeen } from '../until.ts'
-import { untilReady, type Tenant } from './shop.ts'
+import { clickPart, untilFitted, untilReady, type Tenant } from './shop.ts'
+import { asked, ofPart } from './states-account.ts'
 import type { StatesOf } from './stage.ts'
 
 const longText = `Complete Works of Jorge Luis Borges, ${'2026-0000-9999-'.repeat(5)}, Reise nach طرابلس الشرق`
@@ -47,6 +48,28 @@ export const holdStates: StatesOf = (stage) => {
     const frame = await withRows(await openWallet(page, made, query, options))
     await frame.click('#open-holds')
     await untilReady(frame, '.holds')
+    return frame
+  }
+
+  async function openPart(page: Page, part: string, lang: string): Promise<Frame> {
+    const frame = await withRows(await openWallet(page, await holding(), { lang }))
+    await clickPart(frame, part)
+    return frame
+  }
+
+  /** Before the app of this widget is disconnected. */
+  async function askToDisconnect(page: Page, lang: string): Promise<Frame> {
+    const frame = await openPart(page, 'apps', lang)
+    await untilReady(frame, '.account .entry:nth-child(2) .button')
+    await untilFitted(frame)
+    await frame.click('.account .entry:nth-child(2) .button')
+    await untilSeen(frame, '.ask')
+    return frame
+  }
+
+  async function askToDelete(page: Page, lang: string): Promise<Frame> {
+    const frame = await openPart(page, 'delete', lang)
+    await untilSeen(frame, '.account-part .notice button')
     return frame
   }
 
@@ -101,6 +124,10 @@ export const holdStates: StatesOf = (stage) => {
         return frame
       },
     },
+    'on-hold-disconnecting': { returns: asked, show: (page) => askToDisconnect(page, 'en') },
+    'on-hold-disconnecting-right-to-left': { returns: asked, show: (page) => askToDisconnect(page, 'ar') },
+    'on-hold-deleting': { returns: ofPart, show: (page) => askToDelete(page, 'de') },
+    'on-hold-deleting-right-to-left': { returns: ofPart, show: (page) => askToDelete(page, 'he') },
     'holds-list-empty': {
       returns: { back: ['.hero-balance'] },
       show: async (page) => {
