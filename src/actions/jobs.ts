@@ -11,6 +11,7 @@ import { deleteJobFailure, failuresToReport, upsertJobFailure } from '../store/w
 import { checkBooks } from './money/check-books.ts'
 import { countCalls, countLinks } from './apps/count-calls.ts'
 import { countMinutes } from './count-minutes.ts'
+import { measureLog } from './proofs/log-metrics.ts'
 import { keyPlainAddresses } from './people/key-addresses.ts'
 import type { Service } from './service.ts'
 import { sealBooks } from './proofs/seal-books.ts'
@@ -26,6 +27,7 @@ const openJobs = (): readonly Job[] => [
   { name: 'number-events', everyMs: 250, run: openNumberer() },
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
   { name: 'seal-books', everyMs: 10_000, run: sealBooks },
+  { name: 'measure-log', everyMs: 10_000, run: measureLog },
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
   { name: 'count-calls', everyMs: 60_000, run: countCalls },
   { name: 'count-links', everyMs: 60_000, run: countLinks },

@@ -62,6 +62,7 @@ const everybody = [
   'GET /admin/corrections/:id',
   'GET /admin/books',
   'GET /admin/books/settlement.csv',
+  'GET /admin/books/checkpoint',
   'GET /admin/reconciliation',
   'GET /admin/work',
   'GET /admin/reconciliation/difference',

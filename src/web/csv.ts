@@ -30,10 +30,12 @@ function toCell(cell: Cell): string {
 }
 
 /** `fileName` goes into a header, so only safe characters remain. */
-export function download(fileName: string, chunks: AsyncIterable<string>): Response {
+const csvType = 'text/csv; charset=utf-8; header=present'
+
+export function download(fileName: string, chunks: AsyncIterable<string>, type = csvType): Response {
   return streamed(chunks, {
     ...plainHeaders,
-    'content-type': 'text/csv; charset=utf-8; header=present',
+    'content-type': type,
     'content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
   })
 }

@@ -26,6 +26,8 @@ import { checkServers, examineDatabase } from './examine-database.ts'
 import { examineCluster } from './examine-cluster.ts'
 import { examineSettings } from './examine-settings.ts'
 import { examineEvents } from './examine-events.ts'
+import { examineLog } from './examine-log.ts'
+import { describeLog } from '../proofs/describe-log.ts'
 import { examineWork } from './examine-work.ts'
 import { checkMail, checkOidc, checkProcessor, checkPublicUrl } from './examine-outside.ts'
 
@@ -135,6 +137,7 @@ async function readWork(
       isProduction: config.isProduction,
     })
     if (!gauges) return work
+    const log = examineLog({ log: await describeLog(service), targetCount: config.checkpointTargets.length })
     const events = examineEvents({
       gauges,
       numbererError: await findJobFailure(db.pool, 'number-events'),
@@ -142,7 +145,7 @@ async function readWork(
       plainEndpoints: await countPlainEndpoints(db.pool),
       isProduction: config.isProduction,
     })
-    return [...work, ...events]
+    return [...work, ...log, ...events]
   } finally {
     await closeService(service)
     await db.pool.end()

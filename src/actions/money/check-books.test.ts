@@ -289,7 +289,7 @@ test('what a second look does not find is no fault, and the wallet is followed f
   }
   const watched = { ...rig.service, db: { ...db, pool: { ...db.pool, query: db.pool.query, connect } } }
   await check(['next_pass_at'], watched)
-  expect(connections).toBe(4)
+  expect(connections).toBe(5)
   expect(await found()).toEqual([])
   expect(lines('the books are wrong')).toEqual([])
   const { rows } = await query('select sequence from verified_wallets where wallet_id = $1', [userId])

@@ -14,6 +14,7 @@ import {
 } from '../../store/verify/books-check.ts'
 import { isContention, transact } from '../../store/connection/database.ts'
 import type { Service } from '../service.ts'
+import { logStep } from '../proofs/check-log.ts'
 import { booksMetrics } from './books-metrics.ts'
 import { changesStep } from './check-changes.ts'
 import { roundStep } from './check-round.ts'
@@ -22,7 +23,7 @@ import { sumsStep } from './check-sums.ts'
 
 /** Takes the steps that are due, unless another process takes them. */
 export async function checkBooks(service: Service): Promise<void> {
-  for (const step of [sumsStep, changesStep, roundStep]) await takeStep(service, step)
+  for (const step of [sumsStep, changesStep, roundStep, logStep(service)]) await takeStep(service, step)
   const state = await hurry(service)
   booksMetrics(service.metrics.registry).update(state)
 }

@@ -4,7 +4,7 @@ import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import type { Fault, FormatMoney } from '../../store/verify/fault.ts'
 
 export type Step = {
-  readonly name: 'sums' | 'changes' | 'round'
+  readonly name: 'sums' | 'changes' | 'round' | 'log'
   readonly dueAt: (state: BooksState) => Date
   /** Reads only. A second check runs on a fresh snapshot when the first one found a fault. */
   readonly check: (tx: Transaction, state: BooksState, words: FormatMoney, isSecond: boolean) => Promise<StepResult>

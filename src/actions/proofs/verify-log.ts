@@ -39,6 +39,7 @@ const isSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0
 export async function* verifyLog(db: Queryable, signed: Checkpoint, currency: string): AsyncGenerator<LogFault> {
   if (!(await hasRoot(db, signed))) yield { kind: 'log' }
   yield* verifyRecords(db, signed.size)
+  yield* verifyAddedRecords(db, signed.size)
   yield* verifyDays(db, signed.size)
   for (let after: string | null = null; ;) {
     const wallets: readonly SealedWallet[] = await nextSealed(db, after, signed.size, walletsPerPage)
@@ -65,10 +66,14 @@ async function* verifyRecords(db: Queryable, logSize: number): AsyncGenerator<Lo
   for (let from = 0; from < logSize; from += leavesPerPage)
     for (const { id, isMissing } of await findChangedRecords(db, from, Math.min(from + leavesPerPage, logSize)))
       yield { kind: 'audit', id, was: isMissing ? 'removed' : 'changed' }
+}
+
+/** Records that were put before sealed ones. */
+export async function* verifyAddedRecords(db: Queryable, logSize: number): AsyncGenerator<LogFault> {
   for (const id of await findAddedRecords(db, logSize, leavesPerPage)) yield { kind: 'audit', id, was: 'added' }
 }
 
-async function* verifyDays(db: Queryable, logSize: number): AsyncGenerator<LogFault> {
+export async function* verifyDays(db: Queryable, logSize: number): AsyncGenerator<LogFault> {
   let before: SealedDay | null = null
   for (let from = 0; ;) {
     const leaves: readonly DayLeaf[] = await listDayLeaves(db, from, logSize, daysPerPage)
@@ -100,7 +105,7 @@ async function* verifyDay(db: Queryable, { day, hash }: DayLeaf, before: SealedD
 }
 
 /** Grows the wallet's tree again from its entries, and compares it with each state that the log has. */
-async function verifyWallet(
+export async function verifyWallet(
   db: Queryable,
   { walletId, salt }: SealedWallet,
   logSize: number,

@@ -1,12 +1,12 @@
 /** The result of the continuous check of the books, and its age. */
-import type { ComponentChildren } from 'preact'
-import { healthOf, type BooksHealth } from '../../actions/money/check-books.ts'
+import { healthOf } from '../../actions/money/check-books.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import type { Check } from '../../store/verify/fault.ts'
 import type { User } from '../../store/people/users.ts'
-import { Icon, type IconName } from '../kit/icons.tsx'
+import { Icon } from '../kit/icons.tsx'
 import { ageText, lengthText, Money, When, countText } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
+import { Line } from './check-line.tsx'
 
 type Props = { request: AdminRequest; state: BooksState; owners: ReadonlyMap<string, User> }
 
@@ -23,32 +23,6 @@ export function BooksCheck({ request, state, owners }: Props) {
         <Round state={state} />
       </div>
     </section>
-  )
-}
-
-const lineStyles: Record<BooksHealth | 'note', { kind: string; icon: IconName }> = {
-  wrong: { kind: 'check bad', icon: 'cross' },
-  late: { kind: 'check warn', icon: 'warn' },
-  right: { kind: 'check good', icon: 'check' },
-  first: { kind: 'check', icon: 'dash' },
-  note: { kind: 'check', icon: 'dash' },
-}
-
-function Line({
-  kind,
-  title,
-  children,
-}: {
-  kind: keyof typeof lineStyles
-  title: ComponentChildren
-  children: ComponentChildren
-}) {
-  return (
-    <div class={lineStyles[kind].kind} role={kind === 'wrong' ? 'alert' : undefined}>
-      <Icon name={lineStyles[kind].icon} />
-      <strong>{title}</strong>
-      <p>{children}</p>
-    </div>
   )
 }
 
@@ -197,6 +171,10 @@ const titles: Record<Check, string> = {
   'outcome-refusal-unfounded': 'A refusal had no reason',
   'outcome-without-wallet': 'An outcome belongs to no wallet',
   'outcome-without-hold': 'An outcome has no hold',
+  'sealed-entry': 'An entry is not what was sealed',
+  'sealed-record': 'An audit record is not what was sealed',
+  'sealed-books': 'A sealed day is not what the positions are',
+  'sealed-log': 'The log is not what was signed',
   'position-differs': 'An account’s position is not the sum of its entries',
   'books-unbalanced': 'Money was created or lost',
 }

@@ -1,4 +1,5 @@
 /** The books: each account's position by day and month, and the result of the continuous check. */
+import { Readable } from 'node:stream'
 import { recordAudit } from '../../actions/audit.ts'
 import type { Service } from '../../actions/service.ts'
 import { monthOf, parseMonth, type Month } from '../../actions/money/write-statement.ts'
@@ -13,17 +14,20 @@ import {
 } from '../../store/books/books.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { listUsers } from '../../store/people/users.ts'
+import { describeLog } from '../../actions/proofs/describe-log.ts'
 import { BooksCheck } from './books-check.tsx'
+import { BooksLog } from './books-log.tsx'
 import { csvLine, plain, download } from '../../web/csv.ts'
 import { FlowChart } from '../kit/chart.tsx'
 import { dayText, Empty, Field, Heading, Money, Table, withQuery } from '../kit/parts.tsx'
-import { showPage, showProblem } from '../kit/respond.tsx'
+import { redirect, showPage, showProblem } from '../kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { accountName } from '../kit/states.tsx'
 
 export const booksRoutes: AdminRoute[] = [
   get('/admin/books', showBooks),
   get('/admin/books/settlement.csv', exportSettlement),
+  get('/admin/books/checkpoint', downloadCheckpoint),
 ]
 
 async function showBooks(request: AdminRequest): Promise<Response> {
@@ -32,8 +36,9 @@ async function showBooks(request: AdminRequest): Promise<Response> {
   const month = parseMonth(request.query('month')) ?? monthOf(service.now())
   const account = request.query('account') || undefined
   const span = { from: dayText(month.from), until: dayText(month.until) }
-  const [state, accounts, days, months, apps] = await Promise.all([
+  const [state, log, accounts, days, months, apps] = await Promise.all([
     getBooksState(db),
+    describeLog(service),
     listAccountFlows(db, span),
     listDayFlows(db, { account, ...span }),
     listMonthFlows(
@@ -49,6 +54,7 @@ async function showBooks(request: AdminRequest): Promise<Response> {
     <>
       <Heading title="Books" sub="Double entry: money that leaves a wallet arrives in an account." />
       <BooksCheck request={request} state={state} owners={new Map(owners.map((user) => [user.id, user]))} />
+      <BooksLog log={log} state={state} />
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/books" data-auto>
           <Field
@@ -193,6 +199,14 @@ function Flows({ request, month, days, account, apps }: FlowsProps) {
       </div>
     </>
   )
+}
+
+/** Public: it has sizes and hashes, and no name. */
+async function downloadCheckpoint(request: AdminRequest): Promise<Response> {
+  const log = await describeLog(request.service)
+  // The page says that nothing is sealed yet.
+  if (!log?.newest) return redirect('/admin/books')
+  return download(`checkpoint-${log.newest.size}.txt`, Readable.from([log.newest.note]), 'text/plain; charset=utf-8')
 }
 
 async function exportSettlement(request: AdminRequest): Promise<Response> {

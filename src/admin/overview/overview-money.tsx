@@ -8,6 +8,8 @@ import type { App } from '../../store/apps.ts'
 import type { TroubledApp } from '../../store/events/endpoint-lag.ts'
 import type { DayFlow } from '../../store/books/books.ts'
 import { maxCounted, type TopupCounts, type OpenIssues } from '../../store/books/money-figures.ts'
+import type { LogLevels } from '../../store/proofs/publications.ts'
+import { publicationLateSeconds } from '../../actions/proofs/describe-log.ts'
 import type { BooksState } from '../../store/verify/books-check.ts'
 import type { FailedWork } from '../../store/work/work-report.ts'
 import { FlowChart } from '../kit/chart.tsx'
@@ -47,6 +49,8 @@ export type MoneyData = {
   readonly unnumberedSeconds: number
   /** Holds that expired five minutes ago and are not closed. */
   readonly lateHolds: number
+  /** Undefined before the log was begun. */
+  readonly log: LogLevels | undefined
   readonly apps: readonly App[]
 }
 
@@ -130,6 +134,17 @@ const booksTexts = {
   first: ['', 'first check running'],
 } as const
 
+/** The problems of the books have their own line. */
+function Contradictions({ log }: { log: LogLevels | undefined }) {
+  if (!log || (log.contradictions === 0 && log.publicationLateSeconds < publicationLateSeconds)) return null
+  return (
+    <li>
+      <a href="/admin/books#log">Checkpoints of the books</a>
+      {log.contradictions > 0 ? <Badge kind="bad">contradicted</Badge> : <Badge kind="warn">not published</Badge>}
+    </li>
+  )
+}
+
 /** What needs attention, with links; green where nothing does. */
 function Attention({ request, data }: Props) {
   const { currency } = request.service.config
@@ -160,6 +175,7 @@ function Attention({ request, data }: Props) {
           <RefusedCalls apps={data.refused} least={manyRefusals} why="for their credentials" />
           <UnnumberedEvents seconds={data.unnumberedSeconds} />
           <LateHolds count={data.lateHolds} />
+          <Contradictions log={data.log} />
           <IllEndpoints apps={data.troubled} />
           {rows.map(([label, count, href, note]) => (
             <li key={label}>

@@ -9,6 +9,7 @@ import { countLateHolds } from '../../store/books/hold-lists.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
 import { countWaitingDeletions } from '../../store/people/deletions.ts'
 import { countWaitingChanges } from '../../store/operator-access/operator-changes.ts'
+import { readLogLevels } from '../../actions/proofs/log-metrics.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { listFailingWork } from '../../store/work/work-report.ts'
 import { getDatabaseHealth, listMinutes } from '../../store/minutes.ts'
@@ -115,6 +116,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     troubled,
     unnumberedSeconds,
     lateHolds,
+    log,
     apps,
   ] = await Promise.all([
     listFlows(db, dayText(first), dayText(until)),
@@ -130,6 +132,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     listTroubledApps(db, 3),
     getUnnumberedSeconds(db),
     countLateHolds(db, maxCounted + 1),
+    readLogLevels(service),
     service.apps.list(),
   ])
   const held =
@@ -158,6 +161,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     troubled,
     unnumberedSeconds,
     lateHolds,
+    log,
     apps,
   }
 }

@@ -17,6 +17,18 @@ export type Problem = {
 /** The sums of an account's entries, as text: in JSON a number would not be exact. */
 export type AccountSumText = { readonly debited: string; readonly credited: string; readonly transfers: string }
 
+export type LogCursor = {
+  /** Of the checkpoint; the root is empty if it was not signed by the log. */
+  readonly size: number
+  readonly root: string
+  /** The leaves that were compared, as a tree; hashes in hexadecimal digits. */
+  readonly peaks: { readonly size: number; readonly hashes: readonly string[] }
+  /** The last wallet that was compared. */
+  readonly wallet: string | null
+  /** The problems that this comparison has found. */
+  readonly found: readonly string[]
+}
+
 export type BooksState = {
   /** The database's clock at the read. */
   readonly now: Date
@@ -58,6 +70,12 @@ export type BooksState = {
   readonly lastRoundMs: number | null
   readonly lastWallets: number | null
   readonly lastTransfers: number | null
+  /** The comparison with the newest checkpoint. Null between two. */
+  readonly logCursor: LogCursor | null
+  readonly nextLogAt: Date
+  readonly logCheckedAt: Date | null
+  /** The size of the checkpoint that the last one compared with. */
+  readonly logCheckedSize: number | null
   /** The server's count of changes to append-only rows when it was last recorded; null before the first time. */
   readonly rewrites: number | null
   /** The count has grown: the current round runs without pauses. */
@@ -90,12 +108,16 @@ const columns: Record<Exclude<keyof BooksState, 'now'>, string> = {
   lastRoundMs: 'last_round_ms',
   lastWallets: 'last_wallets',
   lastTransfers: 'last_transfers',
+  logCursor: 'log_cursor',
+  nextLogAt: 'next_log_at',
+  logCheckedAt: 'log_checked_at',
+  logCheckedSize: 'log_checked_size',
   rewrites: 'rewrites',
   isHurried: 'is_hurried',
 }
 
 const parts = Object.entries(columns) as [keyof typeof columns, string][]
-const documents = ['problems', 'pass', 'cursor', 'round_sums']
+const documents = ['problems', 'pass', 'cursor', 'round_sums', 'log_cursor']
 const amounts = ['wallets_sum', 'positions_sum']
 
 export async function getBooksState(db: Queryable): Promise<BooksState> {

@@ -31,7 +31,10 @@ export const checks = [
   'position-differs',
   'books-unbalanced',
 ] as const
-export type Check = (typeof checks)[number]
+
+/** Those of the comparison with the newest checkpoint. */
+type LogCheck = 'sealed-entry' | 'sealed-record' | 'sealed-books' | 'sealed-log'
+export type Check = (typeof checks)[number] | LogCheck
 
 export type Fault = {
   readonly check: Check
