@@ -225,6 +225,22 @@ export const terms: Readonly<Record<string, Term>> = {
     english: /\bamount\b/i,
     words: { de: /Betrag/, es: /importe/i, fr: /montant/i, pt: /valor/i, ar: /مبلغ/, he: /סכום/, ja: /金額/ },
   },
+  proof: {
+    english: /\bproofs?\b/i,
+    words: { de: /nachweis/i, es: /prueba/i, fr: /preuve/i, pt: /prova/i, ar: /إثبات/, he: /הוכח/, ja: /証明/ },
+  },
+  checkpoint: {
+    english: /\bcheckpoint/i,
+    words: {
+      de: /Prüfpunkt/,
+      es: /punto de control/i,
+      fr: /point de contrôle/i,
+      pt: /ponto de controle/i,
+      ar: /نقطة التحقق|نقطة تحقق/,
+      he: /נקוד(ה|ת) (ה)?ביקורת/,
+      ja: /チェックポイント/,
+    },
+  },
   belowZero: {
     english: /\bbalance is (now )?below zero/i,
     words: {

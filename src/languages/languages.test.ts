@@ -19,6 +19,7 @@ const files = [
   'pending',
   'prove',
   'topup',
+  'verify',
   'wallet',
 ] as const satisfies (keyof Words)[]
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort()

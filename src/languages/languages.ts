@@ -16,6 +16,7 @@ const files = [
   'ended',
   'paper',
   'mail',
+  'verify',
 ] as const satisfies (keyof Words)[]
 
 async function readLanguage(code: string): Promise<Language> {

@@ -8,6 +8,7 @@ import type { words as pay } from './en/pay.ts'
 import type { words as pending } from './en/pending.ts'
 import type { words as prove } from './en/prove.ts'
 import type { words as topup } from './en/topup.ts'
+import type { words as verify } from './en/verify.ts'
 import type { words as wallet } from './en/wallet.ts'
 
 type Translated<English> = Readonly<Record<keyof English, string>>
@@ -24,6 +25,7 @@ export type Words = {
   readonly prove: Translated<typeof prove>
   readonly ended: Translated<typeof ended>
   readonly mail: Translated<typeof mail>
+  readonly verify: Translated<typeof verify>
 }
 
 export type WordKey = keyof Words['wallet']

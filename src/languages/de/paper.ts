@@ -36,4 +36,16 @@ export const words: Words['paper'] = {
   dataText:
     'Alle Daten, die dieser Dienst über Sie gespeichert hat, in einer JSON-Datei: Ihr Konto, die verbundenen Apps, Ihre Aufladungen, der Verlauf Ihres Kontos und jeder Eintrag in Ihrer Wallet.',
   dataFile: 'Herunterladen',
+  proof: 'Nachweis herunterladen',
+  qrText:
+    'Scannen Sie diesen Code, um zu prüfen, ob dieser Beleg echt ist. Die Seite zeigt den Betrag, den Tag und den Shop, sonst nichts.',
+  qrLabel: 'QR-Code: Adresse, die diesen Beleg bestätigt',
+  proofLater:
+    'Der Nachweis für diesen Eintrag ist noch nicht fertig. Öffnen Sie diese Seite in etwa zehn Minuten erneut.',
+  proofText:
+    'Der Nachweis ist eine Datei, die ohne diesen Dienst zeigt, dass dieser Eintrag in seinen unterschriebenen Büchern steht. Prüfen Sie ihn unter {address}.',
+  earlierProof: 'Ich habe einen früheren Nachweis dieser Wallet',
+  earlierText: 'Wählen Sie die frühere Datei. Der neue Nachweis zeigt dann auch, ob Ihr Verlauf noch derselbe ist.',
+  notProof: 'Diese Datei ist kein Nachweis.',
+  sinceEntry: 'Der Nachweis umfasst Ihren Verlauf seit Eintrag {size}.',
 }

@@ -35,4 +35,15 @@ export const words = {
   dataText:
     'All the data this service has about you, in one JSON file: your account, the apps you connected, your top-ups, your account history, and every entry in your wallet.',
   dataFile: 'Download',
+  proof: 'Download proof',
+  qrText:
+    'Scan this code to check that this receipt is genuine. The page shows the amount, the day and the shop, and nothing else.',
+  qrLabel: 'QR code: address that confirms this receipt',
+  proofLater: 'The proof of this entry is not ready yet. Open this page again in about ten minutes.',
+  proofText:
+    'The proof is a file that shows, without this service, that this entry is in its signed books. Check it at {address}.',
+  earlierProof: 'I have an earlier proof of this wallet',
+  earlierText: 'Choose the earlier file. The new proof then also shows whether your history is still the same.',
+  notProof: 'This file is not a proof.',
+  sinceEntry: 'The proof will cover your history since entry {size}.',
 }

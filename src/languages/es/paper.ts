@@ -39,4 +39,15 @@ export const words: Words['paper'] = {
   dataText:
     'Todos los datos que este servicio tiene sobre ti, en un archivo JSON: tu cuenta, las apps que has conectado, tus recargas, el historial de tu cuenta y todos los movimientos de tu monedero.',
   dataFile: 'Descargar',
+  proof: 'Descargar prueba',
+  qrText:
+    'Escanea este código para comprobar que este recibo es auténtico. La página muestra el importe, el día y la tienda, y nada más.',
+  qrLabel: 'Código QR: dirección que confirma este recibo',
+  proofLater: 'La prueba de este movimiento aún no está lista. Abre esta página de nuevo en unos diez minutos.',
+  proofText:
+    'La prueba es un archivo que demuestra, sin este servicio, que este movimiento está en sus libros firmados. Compruébala en {address}.',
+  earlierProof: 'Tengo una prueba anterior de este monedero',
+  earlierText: 'Elige el archivo anterior. Así, la nueva prueba también muestra si tu historial sigue igual.',
+  notProof: 'Este archivo no es una prueba.',
+  sinceEntry: 'La prueba abarcará tu historial desde el movimiento {size}.',
 }

@@ -39,4 +39,16 @@ export const words: Words['paper'] = {
   dataText:
     'Toutes les données que ce service a sur vous, dans un fichier JSON : votre compte, les applications associées, vos rechargements, l’historique de votre compte et chaque opération de votre portefeuille.',
   dataFile: 'Télécharger',
+  proof: 'Télécharger la preuve',
+  qrText:
+    'Scannez ce code pour vérifier que ce reçu est authentique. La page affiche le montant, le jour et la boutique, et rien d’autre.',
+  qrLabel: 'Code QR : adresse qui confirme ce reçu',
+  proofLater: 'La preuve de cette opération n’est pas encore prête. Rouvrez cette page dans une dizaine de minutes.',
+  proofText:
+    'La preuve est un fichier qui montre, sans ce service, que cette opération figure dans ses livres signés. Vérifiez-la sur {address}.',
+  earlierProof: 'J’ai une preuve antérieure de ce portefeuille',
+  earlierText:
+    'Choisissez le fichier antérieur. La nouvelle preuve montre alors aussi si votre historique est resté le même.',
+  notProof: 'Ce fichier n’est pas une preuve.',
+  sinceEntry: 'La preuve couvrira votre historique depuis l’opération {size}.',
 }

@@ -37,4 +37,15 @@ export const words: Words['paper'] = {
   dataText:
     'Todos os dados que este serviço tem sobre você, em um arquivo JSON: sua conta, os apps conectados, suas recargas, o histórico da sua conta e todos os lançamentos da sua carteira.',
   dataFile: 'Baixar',
+  proof: 'Baixar prova',
+  qrText:
+    'Leia este código para conferir se este recibo é autêntico. A página mostra o valor, o dia e a loja, e nada mais.',
+  qrLabel: 'Código QR: endereço que confirma este recibo',
+  proofLater: 'A prova deste lançamento ainda não está pronta. Abra esta página de novo em cerca de dez minutos.',
+  proofText:
+    'A prova é um arquivo que mostra, sem este serviço, que este lançamento está nos livros assinados. Confira em {address}.',
+  earlierProof: 'Tenho uma prova anterior desta carteira',
+  earlierText: 'Escolha o arquivo anterior. A nova prova então também mostra se o seu histórico continua o mesmo.',
+  notProof: 'Este arquivo não é uma prova.',
+  sinceEntry: 'A prova abrangerá o seu histórico desde o lançamento {size}.',
 }
