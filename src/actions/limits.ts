@@ -74,6 +74,9 @@ export const personRequests: Rule = { name: 'person-requests', limit: 20, window
 /** Receipts and statements: one may read a month of entries. */
 export const papers: Rule = { name: 'paper', limit: 60, windowMs: 15 * minuteMs }
 
+/** Checks of receipts by their public addresses, per network: one reads up to some hundred entries of a wallet. */
+export const receiptChecks: Rule = { name: 'receipt-check', limit: 60, windowMs: 15 * minuteMs }
+
 /** Counts an attempt before it is made: otherwise many concurrent attempts would all pass as the last one allowed. */
 export async function takeLimit(service: WithSecrets, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
   const { count, secondsLeft } = await upsertLimit(service.db.pool, await keyOf(service, rule, parts), rule.windowMs)

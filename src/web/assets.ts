@@ -164,6 +164,17 @@ async function buildStyle(name: string, source: string): Promise<Asset> {
   return toAsset(name, new TextEncoder().encode(text.replaceAll('--kept-', '')))
 }
 
+/** A script with everything it imports, and its stylesheet, as texts for a page that loads nothing. */
+export function provideInline(script: string, style: string): () => Promise<{ script: string; style: string }> {
+  return once(async () => {
+    const { outputs } = await Bun.build({ ...settings, entrypoints: [pathOf(script)] })
+    // The text of a script element ends at this, wherever it is.
+    const text = (await outputs[0]!.text()).replaceAll('</script', '<\\/script')
+    const { bytes } = await buildStyle('inline.css', style)
+    return { script: text, style: new TextDecoder().decode(bytes.identity) }
+  })
+}
+
 type Script = Asset & { readonly imports: readonly string[] }
 
 /**

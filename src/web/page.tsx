@@ -75,7 +75,7 @@ function Shell({ page, nonce }: { page: Page; nonce: string }) {
 }
 
 /** JSON that cannot end its script element: `</script>` and `<!--` need a `<`. */
-function scriptJson(data: unknown): string {
+export function scriptJson(data: unknown): string {
   return JSON.stringify(data).replace(/</g, '\\u003c')
 }
 

@@ -28,6 +28,7 @@ import { logoRoute } from './logo.ts'
 import { paperPages } from './papers.tsx'
 import { serviceData } from './service-data.ts'
 import { stopMailsPage } from './stop-mails-page.tsx'
+import { verifyPages } from './verify/verify-pages.tsx'
 
 type HonoContext = Context<{ Bindings: RequestContext }>
 
@@ -37,6 +38,7 @@ export function widgetPages(service: Service, web: WebApp): void {
   logoRoute(service, web)
   paperPages(service, web)
   stopMailsPage(service, web)
+  verifyPages(service, web)
 }
 
 async function hostedPage(service: Service, c: HonoContext, page: PageData['page']): Promise<Response> {

@@ -11,6 +11,7 @@ import type { Say } from './client/page-context.tsx'
 import { AppMark } from './client/parts.tsx'
 import { ServicePage } from './explain.tsx'
 import type { ServiceData } from './page-data.ts'
+import { ProofSection, type PaperProof } from './paper-proof.tsx'
 
 /** The texts of entries are those of the wallet page. */
 export function sayIn({ wallet, code }: Language): Say {
@@ -32,10 +33,11 @@ type SheetProps = {
   title: string
   fileUrl?: string
   fileLabel?: string
+  proof?: PaperProof
   children: ComponentChildren
 }
 
-export function Sheet({ language, about, title, fileUrl, fileLabel, children }: SheetProps) {
+export function Sheet({ language, about, title, fileUrl, fileLabel, proof, children }: SheetProps) {
   const words = language.paper
   const support = about.support?.replace(/^mailto:/, '')
   return (
@@ -47,8 +49,13 @@ export function Sheet({ language, about, title, fileUrl, fileLabel, children }: 
         </span>
         <span class="actions">
           {fileUrl && (
-            <a id="file" href={fileUrl} download>
+            <a id="file" class="file" href={fileUrl} download>
               {fileLabel ?? words.csvFile}
+            </a>
+          )}
+          {proof?.fileUrl && (
+            <a id="proof" class="file" href={proof.fileUrl} download>
+              {words.proof}
             </a>
           )}
           <button type="button" id="print" hidden>
@@ -80,7 +87,7 @@ export function Rows({ rows }: { rows: readonly (readonly [name: string, value: 
   )
 }
 
-type ReceiptShown = { entry: ActivityEntry; name: string; timeZone: string; currency: Currency }
+type ReceiptShown = { entry: ActivityEntry; name: string; timeZone: string; currency: Currency; proof: PaperProof }
 type ReceiptProps = { language: Language; about: ServiceData; shown: ReceiptShown }
 
 export function ReceiptPage({ language, about, shown }: ReceiptProps) {
@@ -92,7 +99,7 @@ export function ReceiptPage({ language, about, shown }: ReceiptProps) {
   const title = titleOf(transaction, sayIn(language))
   const refunded = card && card.refunded > 0 ? [[words.refunded, formatMoney(card.refunded, currency, code)]] : []
   return (
-    <Sheet language={language} about={about} title={words.receipt}>
+    <Sheet language={language} about={about} title={words.receipt} proof={shown.proof}>
       <p class="amount">{formatMoney(amount, currency, code)}</p>
       <p class="what">
         <bdi>{title}</bdi>
@@ -108,6 +115,7 @@ export function ReceiptPage({ language, about, shown }: ReceiptProps) {
           ...(refunded as [string, string][]),
         ]}
       />
+      <ProofSection language={language} proof={shown.proof} hasQr />
     </Sheet>
   )
 }

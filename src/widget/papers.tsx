@@ -22,6 +22,7 @@ import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { streamed } from '../web/stream.ts'
 import { rowChunks, rowsMarker, type EntriesShown } from './paper-entries.tsx'
 import { ReceiptPage, Sheet, UsedPage } from './paper-pages.tsx'
+import { proofFile, readPaperProof } from './paper-proof.tsx'
 import { serviceData } from './service-data.ts'
 import { SelectionPage, selectionEntries, selectionLines, type SelectionShown } from './selection-page.tsx'
 import { StatementPage, statementEntries, statementLines, type StatementShown } from './statement-page.tsx'
@@ -43,6 +44,7 @@ async function showPaper(service: Service, c: HonoContext): Promise<Response> {
   const language = languages.get(ordered.paper.lang) ?? browser
   const { paper } = ordered
   if (paper.kind === 'receipt') return await showReceipt(service, language, ordered, paper)
+  if (paper.kind === 'proof') return await showProof(service, c, language, ordered)
   if ('filter' in paper) return await showSelection(service, language, ordered, paper)
   if (!('month' in paper)) return await showData(service, c, language, ordered)
   const shown = await readStatement(service, language, ordered, paper)
@@ -85,20 +87,43 @@ function dataFile(chunks: AsyncIterable<string>): Response {
   })
 }
 
+type EntryPaper = Extract<Paper, { sequence: number }>
+
 async function showReceipt(
   service: Service,
   language: Language,
-  { userId, firstName, lastName }: OrderedPaper,
-  { sequence, timeZone }: Extract<Paper, { kind: 'receipt' }>,
+  ordered: OrderedPaper,
+  { sequence, timeZone }: EntryPaper,
 ): Promise<Response> {
+  const { userId, firstName, lastName } = ordered
   const entry = await findEntry(service, userId, sequence)
   if (!entry) return await showUsed(service, language)
   const about = serviceData(service.config.about)
   const nonce = newNonce()
   const name = `${firstName} ${lastName}`.trim()
   const { currency } = service.config
-  const body = <ReceiptPage language={language} about={about} shown={{ entry, name, timeZone, currency }} />
+  const proof = await readPaperProof(service, ordered, entry.transfer)
+  const body = <ReceiptPage language={language} about={about} shown={{ entry, name, timeZone, currency, proof }} />
   return pageResponse(await paperHtml(language, language.paper.receipt, body, nonce), { nonce })
+}
+
+/** The entry was provable when its link was made. Should it no longer be, a page says so. */
+async function showProof(
+  service: Service,
+  c: HonoContext,
+  language: Language,
+  { userId, paper }: OrderedPaper,
+): Promise<Response> {
+  const file = await proofFile(service, userId, (paper as EntryPaper).sequence, c.req.query('since'))
+  if (file) return file
+  const nonce = newNonce()
+  const { proof: title, proofLater } = language.paper
+  const body = (
+    <Sheet language={language} about={serviceData(service.config.about)} title={title}>
+      <p class="what">{proofLater}</p>
+    </Sheet>
+  )
+  return pageResponse(await paperHtml(language, title, body, nonce), { nonce }, 503)
 }
 
 async function readStatement(

@@ -16,20 +16,22 @@ export type Paper = {
   readonly lang: string
   /** IANA name of the time zone in which the page shows times. */
   readonly timeZone: string
-} & (
-  | { readonly kind: 'receipt'; readonly sequence: number }
-  /** A page, or a file for a spreadsheet; the month, such as `2026-11`, is a month of the time zone. */
-  | { readonly kind: 'statement' | 'statement-file'; readonly month: string }
-  /** The entries that a search found, with a sequence lower than `before`, as of the order `at`: the file has the entries of the page. */
-  | {
-      readonly kind: 'selection' | 'selection-file'
-      readonly filter: AskedFilter
-      readonly before: number
-      readonly at: string
-    }
-  /** The export of the user's data: a page that links to the file, and the file. */
-  | { readonly kind: 'data' | 'data-file' }
-)
+} &
+  /** A page, or the proof of its entry as a file. */
+  (
+    | { readonly kind: 'receipt' | 'proof'; readonly sequence: number }
+    /** A page, or a file for a spreadsheet; the month, such as `2026-11`, is a month of the time zone. */
+    | { readonly kind: 'statement' | 'statement-file'; readonly month: string }
+    /** The entries that a search found, with a sequence lower than `before`, as of the order `at`: the file has the entries of the page. */
+    | {
+        readonly kind: 'selection' | 'selection-file'
+        readonly filter: AskedFilter
+        readonly before: number
+        readonly at: string
+      }
+    /** The export of the user's data: a page that links to the file, and the file. */
+    | { readonly kind: 'data' | 'data-file' }
+  )
 
 /** The browser follows this link at once. */
 const lifetimeMs = 2 * 60_000
@@ -74,6 +76,13 @@ function fileOf(paper: Paper): Paper | undefined {
   if (paper.kind === 'statement') return { ...paper, kind: 'statement-file' }
   if (paper.kind === 'selection') return { ...paper, kind: 'selection-file' }
   return paper.kind === 'data' ? { ...paper, kind: 'data-file' } : undefined
+}
+
+/** Makes a link to the proof of an entry of an open receipt or statement. */
+export async function orderProof(service: WithDb, ordered: OrderedPaper, sequence: number): Promise<string> {
+  const { userId, sessionHash, deviceId, paper } = ordered
+  const proof = { kind: 'proof', sequence, lang: paper.lang, timeZone: paper.timeZone } as const
+  return paperPath(await newLink(service, { userId, sessionHash, deviceId, paper: proof }, fileLifetimeMs))
 }
 
 export function paperPath(token: string): string {

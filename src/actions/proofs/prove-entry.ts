@@ -98,7 +98,7 @@ async function sealWallet(tx: Transaction, sealing: Sealing, walletId: string): 
 }
 
 /** In one snapshot: a seal meanwhile changes the tree. Undefined if no signed state of the log has the entry. */
-async function readProof(
+export async function readProof(
   sealing: Sealing,
   { walletId, sequence, since }: WantedEntry,
 ): Promise<EntryProof | 'not-since' | undefined> {

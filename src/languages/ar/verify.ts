@@ -5,7 +5,6 @@ export const words: Words['verify'] = {
   genuineText: 'وهو مدرج في الدفاتر الموقّعة لدى {service}.',
   compareText: 'قارن هذه البيانات بالورقة. إذا اختلف شيء فقد غُيّرت الورقة.',
   day: 'اليوم',
-  shop: 'المتجر',
   dayUtc: '{day} (UTC)',
   unsealedTitle: 'هذا الإيصال ليس في الدفاتر الموقّعة بعد',
   unsealedText: 'تُوقَّع الدفاتر كل عشر دقائق تقريباً. حاول لاحقاً.',

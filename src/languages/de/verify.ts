@@ -5,7 +5,6 @@ export const words: Words['verify'] = {
   genuineText: 'Die unterschriebenen Bücher von {service} enthalten ihn.',
   compareText: 'Vergleichen Sie das mit dem Papier. Weicht etwas ab, wurde das Papier verändert.',
   day: 'Tag',
-  shop: 'Shop',
   dayUtc: '{day} (UTC)',
   unsealedTitle: 'Dieser Beleg ist noch nicht in den unterschriebenen Büchern',
   unsealedText: 'Die Bücher werden etwa alle zehn Minuten unterschrieben. Versuchen Sie es später noch einmal.',

@@ -4,7 +4,6 @@ export const words = {
   genuineText: 'The signed books of {service} contain it.',
   compareText: 'Compare this with the paper. If anything is different, the paper was changed.',
   day: 'Day',
-  shop: 'Shop',
   dayUtc: '{day} (UTC)',
   unsealedTitle: 'This receipt is not in the signed books yet',
   unsealedText: 'The books are signed about every ten minutes. Try again later.',

@@ -5,7 +5,6 @@ export const words: Words['verify'] = {
   genuineText: 'Está en los libros firmados de {service}.',
   compareText: 'Compáralo con el papel. Si algo es distinto, el papel fue modificado.',
   day: 'Día',
-  shop: 'Tienda',
   dayUtc: '{day} (UTC)',
   unsealedTitle: 'Este recibo aún no está en los libros firmados',
   unsealedText: 'Los libros se firman cada diez minutos aproximadamente. Inténtalo más tarde.',

@@ -5,7 +5,6 @@ export const words: Words['verify'] = {
   genuineText: 'Il figure dans les livres signés de {service}.',
   compareText: 'Comparez ces données avec le papier. Si quelque chose diffère, le papier a été modifié.',
   day: 'Jour',
-  shop: 'Boutique',
   dayUtc: '{day} (UTC)',
   unsealedTitle: 'Ce reçu n’est pas encore dans les livres signés',
   unsealedText: 'Les livres sont signés environ toutes les dix minutes. Réessayez plus tard.',

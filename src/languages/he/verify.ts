@@ -5,7 +5,6 @@ export const words: Words['verify'] = {
   genuineText: 'היא נמצאת בספרים החתומים של {service}.',
   compareText: 'יש להשוות לנייר. אם יש הבדל, הנייר עבר שינוי.',
   day: 'יום',
-  shop: 'חנות',
   dayUtc: '{day} (UTC)',
   unsealedTitle: 'הקבלה הזאת עדיין לא בספרים החתומים',
   unsealedText: 'הספרים נחתמים בערך כל עשר דקות. אפשר לנסות שוב מאוחר יותר.',

@@ -5,7 +5,6 @@ export const words: Words['verify'] = {
   genuineText: '{service} の署名済みの帳簿に含まれています。',
   compareText: '紙の内容と比べてください。違いがあれば、紙は書き換えられています。',
   day: '日付',
-  shop: '店舗',
   dayUtc: '{day}（UTC）',
   unsealedTitle: 'この領収書はまだ署名済みの帳簿にありません',
   unsealedText: '帳簿にはおよそ 10 分ごとに署名します。後でもう一度お試しください。',

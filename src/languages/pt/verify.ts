@@ -5,7 +5,6 @@ export const words: Words['verify'] = {
   genuineText: 'Ele está nos livros assinados de {service}.',
   compareText: 'Compare com o papel. Se algo for diferente, o papel foi alterado.',
   day: 'Dia',
-  shop: 'Loja',
   dayUtc: '{day} (UTC)',
   unsealedTitle: 'Este recibo ainda não está nos livros assinados',
   unsealedText: 'Os livros são assinados a cada dez minutos, aproximadamente. Tente mais tarde.',

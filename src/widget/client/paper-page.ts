@@ -1,4 +1,10 @@
-/** The script of a receipt or statement: it makes the print button work. Without it, users print from the browser's menu. */
+/** The script of a receipt or statement: it makes the print button work, and lets an earlier proof be chosen. */
+import { fill } from '../../languages/words.ts'
+import { parseProof } from '../../../sdk/verify/proof-file.ts'
+
+/** Larger than any proof. */
+const maxFileBytes = 200_000
+
 function within(id: string, set: (element: HTMLElement) => void): void {
   const element = document.getElementById(id)
   if (element) set(element)
@@ -9,5 +15,31 @@ within('print', (button) => {
   button.addEventListener('click', () => print())
 })
 
-// The link to the file works once, so it is hidden after the first click.
-within('file', (link) => link.addEventListener('click', () => setTimeout(() => (link.hidden = true))))
+// Each link to a file works once, so it is hidden after the first click.
+for (const id of ['file', 'proof'])
+  within(id, (link) =>
+    link.addEventListener('click', () =>
+      setTimeout(() => {
+        link.hidden = true
+        if (id === 'proof') within('earlier', (details) => (details.hidden = true))
+      }),
+    ),
+  )
+
+/** The new proof shows whether the history changed since the earlier one: the file is only read here, and stays here. */
+within('earlier', (details) => {
+  const link = document.querySelector<HTMLAnchorElement>('#proof')
+  const input = document.querySelector<HTMLInputElement>('#earlier-file')
+  if (!link || !input) return
+  const { href } = link
+  details.hidden = false
+  input.addEventListener('change', async () => {
+    const [file] = input.files ?? []
+    const proof = file && file.size <= maxFileBytes ? parseProof((await file.text()).replaceAll('\r\n', '\n')) : null
+    link.href = proof ? `${href}?since=${proof.walletSize}` : href
+    within('earlier-state', (state) => {
+      const { since = '', notProof = '' } = details.dataset
+      state.textContent = proof ? fill(since, { size: String(proof.walletSize) }, details.lang) : file ? notProof : ''
+    })
+  })
+})

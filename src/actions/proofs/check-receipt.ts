@@ -1,0 +1,88 @@
+/**
+ * The public address of a receipt. It names one entry and has a mark that only the owner of the entry, the app that made it and the
+ * service can know: the entry's own salt makes it, and no other entry has the same. So an address cannot be guessed or changed into
+ * that of another receipt, it lasts as long as the entry, and needs no row and no key.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { writeProof } from '../../../sdk/verify/proof-file.ts'
+import { verifyProof } from '../../../sdk/verify.ts'
+import { networkOf } from '../../platform/address.ts'
+import { faultFields } from '../../platform/log.ts'
+import { publishedKey } from '../../proof/sign-note.ts'
+import { findLog } from '../../store/proofs/proof-log.ts'
+import { entrySalt, findTree, type WalletTree } from '../../store/proofs/wallet-trees.ts'
+import { findTransferByReference, type Transfer } from '../../store/wallets.ts'
+import { receiptChecks, takeLimit, type Limited } from '../limits.ts'
+import { describeTransfers, type ActivityEntry } from '../money/read-activity.ts'
+import type { Service } from '../service.ts'
+import { logOrigin, readLogSeed, type Sealing } from './checkpoint.ts'
+import { proveEntry, readProof } from './prove-entry.ts'
+
+export const verifyPath = '/verify'
+
+const keyBytes = 16
+const markBytes = 16
+const addressFormat = /^[\w-]{43}$/
+
+function markOf(tree: WalletTree, sequence: number): Buffer {
+  return createHmac('sha256', entrySalt(tree, sequence)).update('receipt address').digest().subarray(0, markBytes)
+}
+
+/** Undefined before the wallet's first entry was sealed. */
+export async function findReceiptUrl(
+  { db, config }: Pick<Service, 'db' | 'config'>,
+  { walletId, sequence, referenceKey }: Transfer,
+): Promise<string | undefined> {
+  const tree = await findTree(db.pool, walletId)
+  if (!tree) return undefined
+  const name = Buffer.concat([Buffer.from(referenceKey, 'hex'), markOf(tree, sequence)]).toString('base64url')
+  return `${config.publicUrl}${verifyPath}/${name}`
+}
+
+/** Seals the entry if it is newer than the last seal. A fault is logged: the receipt is shown without the proof. */
+export async function isProvable(sealing: Sealing, { walletId, sequence }: Transfer): Promise<boolean> {
+  try {
+    return (await proveEntry(sealing, { walletId, sequence })).kind === 'proof'
+  } catch (error) {
+    sealing.log.warn('an entry could not be proven', faultFields(error))
+    return false
+  }
+}
+
+export type CheckedReceipt =
+  | Limited
+  | { readonly kind: 'unknown' }
+  /** No signed state of the log has the entry yet. */
+  | { readonly kind: 'unsealed' }
+  /** The entry is not what was signed. */
+  | { readonly kind: 'differs' }
+  | { readonly kind: 'genuine'; readonly entry: ActivityEntry }
+
+export async function checkReceipt(service: Service, name: string, address: string): Promise<CheckedReceipt> {
+  const limited = await takeLimit(service, receiptChecks, networkOf(address))
+  if (limited) return limited
+  const transfer = addressFormat.test(name) ? await findNamed(service, name) : undefined
+  if (!transfer) return { kind: 'unknown' }
+  const proof = await readProof(service, { walletId: transfer.walletId, sequence: transfer.sequence })
+  if (!proof || proof === 'not-since') return { kind: 'unsealed' }
+  const { ok } = await verifyProof(writeProof(proof), { keys: await readLogKeys(service) })
+  if (!ok) return { kind: 'differs' }
+  const [entry] = await describeTransfers(service, transfer.walletId, [transfer])
+  return { kind: 'genuine', entry: entry! }
+}
+
+async function findNamed({ db }: Service, name: string): Promise<Transfer | undefined> {
+  const bytes = Buffer.from(name, 'base64url')
+  // Decoding ignores bits that belong to no whole byte: each receipt must have one address.
+  if (bytes.length !== keyBytes + markBytes || bytes.toString('base64url') !== name) return undefined
+  const transfer = await findTransferByReference(db.pool, bytes.subarray(0, keyBytes).toString('hex'))
+  const tree = transfer && (await findTree(db.pool, transfer.walletId))
+  const isRight = tree && timingSafeEqual(markOf(tree, transfer.sequence), bytes.subarray(keyBytes))
+  return isRight ? transfer : undefined
+}
+
+/** The keys that sign the log, as they are published. None before the log was begun. */
+export async function readLogKeys(sealing: Sealing): Promise<readonly string[]> {
+  const log = await findLog(sealing.db.pool)
+  return log ? [await publishedKey(logOrigin(sealing, log), await readLogSeed(sealing, log))] : []
+}
