@@ -74,9 +74,15 @@ export function Sheet({ language, about, title, fileUrl, fileLabel, proof, child
   )
 }
 
-export function Rows({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+type RowsProps = {
+  rows: readonly (readonly [name: string, value: ComponentChildren])[]
+  /** On a page that has another style than a paper. */
+  class?: string
+}
+
+export function Rows({ rows, class: name }: RowsProps) {
   return (
-    <dl>
+    <dl class={name}>
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -4,7 +4,6 @@ import { proveEntry } from '../actions/proofs/prove-entry.ts'
 import { orderProof, type OrderedPaper } from '../actions/money/order-paper.ts'
 import type { Service } from '../actions/service.ts'
 import type { Language } from '../languages/languages.ts'
-import { fill } from '../languages/words.ts'
 import type { Transfer } from '../store/wallets.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { QrPicture } from '../web/qr-picture.tsx'
@@ -48,7 +47,11 @@ export function ProofSection({ language, proof, hasQr }: { language: Language; p
           </div>
         </div>
       )}
-      <p class="note">{fileUrl ? fill(words.proofText, { address: checkUrl }, code) : words.proofLater}</p>
+      {fileUrl ? (
+        <ProofNote text={hasQr ? words.proofText : words.statementProof} url={checkUrl} />
+      ) : (
+        <p class="note">{words.proofLater}</p>
+      )}
       {fileUrl && (
         <details id="earlier" hidden data-not-proof={words.notProof} data-since={words.sinceEntry} lang={code}>
           <summary>{words.earlierProof}</summary>
@@ -60,6 +63,19 @@ export function ProofSection({ language, proof, hasQr }: { language: Language; p
         </details>
       )}
     </section>
+  )
+}
+
+function ProofNote({ text, url }: { text: string; url: string }) {
+  const [before, after] = text.split('{address}')
+  return (
+    <p class="note">
+      {before}
+      <a href={url} dir="ltr">
+        {url.replace(/^https?:\/\//, '')}
+      </a>
+      {after}
+    </p>
   )
 }
 

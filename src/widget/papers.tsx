@@ -48,7 +48,7 @@ async function showPaper(service: Service, c: HonoContext): Promise<Response> {
   if ('filter' in paper) return await showSelection(service, language, ordered, paper)
   if (!('month' in paper)) return await showData(service, c, language, ordered)
   const shown = await readStatement(service, language, ordered, paper)
-  if (paper.kind === 'statement') return await showStatement(service, shown, (await orderFile(service, ordered))!)
+  if (paper.kind === 'statement') return await showStatement(service, shown, ordered)
   return download(`statement-${paper.month}.csv`, statementLines(service, shown))
 }
 
@@ -136,13 +136,18 @@ async function readStatement(
   return { language, timeZone, name: `${firstName} ${lastName}`.trim(), statement: found }
 }
 
-async function showStatement(service: Service, shown: StatementShown, fileUrl: string): Promise<Response> {
+async function showStatement(service: Service, shown: StatementShown, ordered: OrderedPaper): Promise<Response> {
   const { language } = shown
   const nonce = newNonce()
   const sums = await sumStatement(service, shown.statement)
   const about = serviceData(service.config.about)
+  const fileUrl = (await orderFile(service, ordered))!
+  const { currency } = service.config
+  const { firstSequence, lastSequence } = shown.statement
+  const last = lastSequence < firstSequence ? undefined : await findEntry(service, ordered.userId, lastSequence)
+  const proof = last && (await readPaperProof(service, ordered, last.transfer))
   const body = (
-    <StatementPage shown={shown} about={about} sums={sums} currency={service.config.currency} fileUrl={fileUrl} />
+    <StatementPage shown={shown} about={about} sums={sums} currency={currency} fileUrl={fileUrl} proof={proof} />
   )
   const html = await paperHtml(language, language.paper.statement, body, nonce)
   return streamRows(service, html, statementEntries(service, shown), nonce)

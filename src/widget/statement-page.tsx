@@ -9,6 +9,7 @@ import { monthName } from './client/format.ts'
 import type { ServiceData } from './page-data.ts'
 import { csvEntries, csvHead, EntryTable, isoTime, maxRows, moneyIn, type EntriesShown } from './paper-entries.tsx'
 import { Rows, Sheet } from './paper-pages.tsx'
+import { ProofSection, type PaperProof } from './paper-proof.tsx'
 
 export type StatementShown = {
   readonly language: Language
@@ -24,9 +25,11 @@ type StatementProps = {
   currency: Currency
   /** The link works once. */
   fileUrl: string
+  /** Of its last entry; undefined in a month without entries. */
+  proof: PaperProof | undefined
 }
 
-export function StatementPage({ shown, about, sums, currency, fileUrl }: StatementProps) {
+export function StatementPage({ shown, about, sums, currency, fileUrl, proof }: StatementProps) {
   const { language, timeZone, name, statement } = shown
   const { code, paper: words } = language
   const money = moneyIn(language, currency)
@@ -34,7 +37,13 @@ export function StatementPage({ shown, about, sums, currency, fileUrl }: Stateme
   const count = statement.lastSequence - statement.firstSequence + 1
   const month = monthName(statement.month.from, code, timeZone)
   return (
-    <Sheet language={language} about={about} title={`${words.statement}: ${month}`} fileUrl={fileUrl}>
+    <Sheet
+      language={language}
+      about={about}
+      title={`${words.statement}: ${month}`}
+      fileUrl={fileUrl}
+      {...(proof && { proof })}
+    >
       <Rows
         rows={[
           [words.holder, <bdi>{name}</bdi>],
@@ -53,6 +62,7 @@ export function StatementPage({ shown, about, sums, currency, fileUrl }: Stateme
         <p class="note">{fill(words.tooLong, { shown: number.format(maxRows), count: number.format(count) }, code)}</p>
       )}
       {count > 0 && <EntryTable language={language} hasBalance />}
+      {proof && <ProofSection language={language} proof={proof} hasQr={false} />}
     </Sheet>
   )
 }

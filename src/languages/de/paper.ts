@@ -44,6 +44,8 @@ export const words: Words['paper'] = {
     'Der Nachweis für diesen Eintrag ist noch nicht fertig. Öffnen Sie diese Seite in etwa zehn Minuten erneut.',
   proofText:
     'Der Nachweis ist eine Datei, die ohne diesen Dienst zeigt, dass dieser Eintrag in seinen unterschriebenen Büchern steht. Prüfen Sie ihn unter {address}.',
+  statementProof:
+    'Der Nachweis ist eine Datei, die ohne diesen Dienst zeigt, dass der letzte Eintrag dieses Monats in seinen unterschriebenen Büchern steht. Mit einem früheren Nachweis zeigt er auch, ob ein Eintrag davor geändert wurde. Prüfen Sie ihn unter {address}.',
   earlierProof: 'Ich habe einen früheren Nachweis dieser Wallet',
   earlierText: 'Wählen Sie die frühere Datei. Der neue Nachweis zeigt dann auch, ob Ihr Verlauf noch derselbe ist.',
   notProof: 'Diese Datei ist kein Nachweis.',

@@ -42,6 +42,8 @@ export const words = {
   proofLater: 'The proof of this entry is not ready yet. Open this page again in about ten minutes.',
   proofText:
     'The proof is a file that shows, without this service, that this entry is in its signed books. Check it at {address}.',
+  statementProof:
+    'The proof is a file that shows, without this service, that the last entry of this month is in its signed books. With an earlier proof it also shows whether any entry before it was changed. Check it at {address}.',
   earlierProof: 'I have an earlier proof of this wallet',
   earlierText: 'Choose the earlier file. The new proof then also shows whether your history is still the same.',
   notProof: 'This file is not a proof.',

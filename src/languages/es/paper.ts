@@ -46,6 +46,8 @@ export const words: Words['paper'] = {
   proofLater: 'La prueba de este movimiento aún no está lista. Abre esta página de nuevo en unos diez minutos.',
   proofText:
     'La prueba es un archivo que demuestra, sin este servicio, que este movimiento está en sus libros firmados. Compruébala en {address}.',
+  statementProof:
+    'La prueba es un archivo que demuestra, sin este servicio, que el último movimiento de este mes está en sus libros firmados. Con una prueba anterior también muestra si se modificó algún movimiento previo. Compruébala en {address}.',
   earlierProof: 'Tengo una prueba anterior de este monedero',
   earlierText: 'Elige el archivo anterior. Así, la nueva prueba también muestra si tu historial sigue igual.',
   notProof: 'Este archivo no es una prueba.',

@@ -46,6 +46,8 @@ export const words: Words['paper'] = {
   proofLater: 'La preuve de cette opération n’est pas encore prête. Rouvrez cette page dans une dizaine de minutes.',
   proofText:
     'La preuve est un fichier qui montre, sans ce service, que cette opération figure dans ses livres signés. Vérifiez-la sur {address}.',
+  statementProof:
+    'La preuve est un fichier qui montre, sans ce service, que la dernière opération de ce mois figure dans ses livres signés. Avec une preuve antérieure, elle montre aussi si une opération précédente a été modifiée. Vérifiez-la sur {address}.',
   earlierProof: 'J’ai une preuve antérieure de ce portefeuille',
   earlierText:
     'Choisissez le fichier antérieur. La nouvelle preuve montre alors aussi si votre historique est resté le même.',

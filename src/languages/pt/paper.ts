@@ -44,6 +44,8 @@ export const words: Words['paper'] = {
   proofLater: 'A prova deste lançamento ainda não está pronta. Abra esta página de novo em cerca de dez minutos.',
   proofText:
     'A prova é um arquivo que mostra, sem este serviço, que este lançamento está nos livros assinados. Confira em {address}.',
+  statementProof:
+    'A prova é um arquivo que mostra, sem este serviço, que o último lançamento deste mês está nos livros assinados. Com uma prova anterior, ela também mostra se algum lançamento antes dele foi alterado. Confira em {address}.',
   earlierProof: 'Tenho uma prova anterior desta carteira',
   earlierText: 'Escolha o arquivo anterior. A nova prova então também mostra se o seu histórico continua o mesmo.',
   notProof: 'Este arquivo não é uma prova.',

@@ -22,6 +22,29 @@ export function HistoryLine({ words, lang, history }: HistoryProps) {
 
 const number = (value: number, lang: string) => new Intl.NumberFormat(lang).format(value)
 
+type SignerProps = { readonly text: string; readonly signer: string }
+
+/** A sentence with the log that signed: an address, which may break only between its parts. */
+function WithSigner({ text, signer }: SignerProps) {
+  const [before, after] = text.split('{signer}')
+  const [first, ...parts] = signer.split('/')
+  return (
+    <>
+      {before}
+      <bdi dir="ltr">
+        {first}
+        {parts.map((part) => (
+          <>
+            /<wbr />
+            {part}
+          </>
+        ))}
+      </bdi>
+      {after}
+    </>
+  )
+}
+
 const faultWords = {
   NOT_A_PROOF: 'notProof',
   UNKNOWN_SIGNER: 'unknownSigner',
@@ -32,7 +55,7 @@ const faultWords = {
 export function FileResult({ data, checked }: { data: OfflineData; checked: CheckedFile }) {
   const { words, lang } = data
   return (
-    <article>
+    <article class="card">
       <h2>
         <bdi>{fill(words.file, { name: checked.file.name }, lang)}</bdi>
       </h2>
@@ -43,7 +66,7 @@ export function FileResult({ data, checked }: { data: OfflineData; checked: Chec
           <p class="bad">{words[faultWords[checked.verdict.fault]]}</p>
         )
       ) : 'checkpoint' in checked ? (
-        <CheckpointLine words={words} lang={lang} verdict={checked.checkpoint} />
+        <CheckpointLine words={words} verdict={checked.checkpoint} />
       ) : (
         <p class="bad">{words[checked.file.kind]}</p>
       )}
@@ -51,12 +74,15 @@ export function FileResult({ data, checked }: { data: OfflineData; checked: Chec
   )
 }
 
-function CheckpointLine({ words, lang, verdict }: Saying & { verdict: CheckpointVerdict }) {
+function CheckpointLine({ words, verdict }: Pick<Saying, 'words'> & { verdict: CheckpointVerdict }) {
   if (verdict.kind === 'unsigned') return <p class="bad">{words.checkpointUnsigned}</p>
   if (verdict.kind === 'contradicts') return <p class="bad">{words.otherBooks}</p>
-  const { signer } = verdict
-  if (verdict.kind === 'fits') return <p class="good">{fill(words.checkpointFits, { signer }, lang)}</p>
-  return <p class="open">{fill(words.checkpointOther, { signer }, lang)}</p>
+  const isFitting = verdict.kind === 'fits'
+  return (
+    <p class={isFitting ? 'good' : 'open'}>
+      <WithSigner text={isFitting ? words.checkpointFits : words.checkpointOther} signer={verdict.signer} />
+    </p>
+  )
 }
 
 function Entry({ data: { words, lang, currency }, entry }: { data: OfflineData; entry: VerifiedEntry }) {
@@ -73,7 +99,7 @@ function Entry({ data: { words, lang, currency }, entry }: { data: OfflineData; 
     <>
       <p class="good">
         {fill(isIn ? words.credit : words.payment, values, lang)}{' '}
-        {fill(words.signed, { signer: entry.signedBy.join(', ') }, lang)}
+        <WithSigner text={words.signed} signer={entry.signedBy.join(', ')} />
       </p>
       <p>{description === null ? words.erased : <bdi>{fill(words.reference, { text: description }, lang)}</bdi>}</p>
     </>

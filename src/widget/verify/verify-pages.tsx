@@ -43,7 +43,7 @@ async function showReceiptCheck(service: Service, c: HonoContext): Promise<Respo
       title: `${title} · ${about.name}`,
       lang: language.code,
       dir: language.dir,
-      styles: [await styleUrl('widget.css')],
+      styles: [await styleUrl('widget.css'), await styleUrl('activity.css')],
       body: (
         <ServicePage service={about} icon={checked.kind === 'genuine' ? 'check' : 'alert'} title={title}>
           <p class="muted">{fill(words[`${checked.kind}Text`], { service: about.name }, language.code)}</p>
@@ -74,6 +74,7 @@ function Confirmed({ service: { config }, language, checked: { entry } }: Confir
   return (
     <>
       <Rows
+        class="facts"
         rows={[
           [paper.amount, <b>{moneyIn(language, config.currency)(isIn ? amountMinor : -amountMinor)}</b>],
           [words.day, fill(words.dayUtc, { day }, code)],
