@@ -1,9 +1,10 @@
 /** Checks proofs of entries without the service, with WebCrypto alone: in Node, in a browser, offline. */
+import { compareHistories } from './verify/history.ts'
 import type { EntryTexts, WalletHead } from './verify/leaves.ts'
 import { findSigners, parseCheckpoint, parseNote, parseSignerKey } from './verify/note.ts'
 import type { Checkpoint, SignerKey } from './verify/note.ts'
-import { computeRoot, hashEntryOf, parseProof, type EntryProof } from './verify/proof-file.ts'
-import { isConsistent, isEqual } from './verify/tree.ts'
+import { computeRoot, parseProof, type EntryProof } from './verify/proof-file.ts'
+import { isEqual } from './verify/tree.ts'
 
 export type VerifiedEntry = {
   /** The wallet's name in the log. Two proofs of one wallet have the same. */
@@ -135,25 +136,18 @@ export async function compareProofs(
     ...both,
     message: `The wallet still begins with the same ${earlier.head.size} ${earlier.head.size === 1 ? 'entry' : 'entries'}.`,
   } as const
-  if (isSplit(earlier.signed, later.signed) || (await isOtherEntry(earlier.proof, later.proof))) return rewritten
-  if (earlier.head.size === later.head.size) return isEqual(earlier.head.root, later.head.root) ? kept : rewritten
-  const { since } = later.proof
-  if (since?.size !== earlier.head.size)
-    return {
-      kind: 'no-link',
-      since: earlier.head.size,
-      message: `The later proof does not say how the history continued. Ask for one since ${earlier.head.size}.`,
-    }
-  return (await isConsistent({ earlier: earlier.head, later: later.head, path: since.path })) ? kept : rewritten
+  if (isSplit(earlier.signed, later.signed)) return rewritten
+  const history = await compareHistories(earlier.proof, later.proof)
+  if (history !== 'no-link') return history === 'kept' ? kept : rewritten
+  return {
+    kind: 'no-link',
+    since: earlier.head.size,
+    message: `The later proof does not say how the history continued. Ask for one since ${earlier.head.size}.`,
+  }
 }
 
 /** Two signed states of one log, of one size, with different content. */
 const isSplit = (a: Checkpoint, b: Checkpoint) => a.origin === b.origin && a.size === b.size && !isEqual(a.root, b.root)
-
-/** The same place in the wallet's history with another leaf. */
-async function isOtherEntry(a: EntryProof, b: EntryProof): Promise<boolean> {
-  return a.entry.sequence === b.entry.sequence && !isEqual(await hashEntryOf(a), await hashEntryOf(b))
-}
 
 async function readKeys(texts: readonly string[]): Promise<readonly SignerKey[]> {
   const keys = await Promise.all(texts.map(parseSignerKey))

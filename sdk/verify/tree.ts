@@ -17,7 +17,7 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 }
 
 export const hashLeaf = async (data: Uint8Array) => await sha256(Uint8Array.of(0), data)
-const hashNode = async (left: Uint8Array, right: Uint8Array) => await sha256(Uint8Array.of(1), left, right)
+export const hashNode = async (left: Uint8Array, right: Uint8Array) => await sha256(Uint8Array.of(1), left, right)
 
 export function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i])
@@ -54,13 +54,22 @@ export async function isConsistent({ earlier, later, path }: Consistency): Promi
   if (earlier.size === later.size) return path.length === 0 && isEqual(earlier.root, later.root)
   if (earlier.size === 0) return path.length === 0
   const isPowerOfTwo = Number.isInteger(Math.log2(earlier.size))
-  const [first, ...rest] = isPowerOfTwo ? [earlier.root, ...path] : path
-  if (!first) return false
-  let [position, last] = [earlier.size - 1, later.size - 1]
+  const roots = await rootsFromPath(earlier.size, later.size, isPowerOfTwo ? [earlier.root, ...path] : path)
+  return roots !== null && isEqual(roots.earlier, earlier.root) && isEqual(roots.later, later.root)
+}
+
+/**
+ * The roots of a tree and of its beginning, from a consistency path that begins with a hash in every case. If the later root is the
+ * signed one, the earlier one is what the signed tree says about its beginning. Null if the path does not fit.
+ */
+export async function rootsFromPath(earlierSize: number, laterSize: number, path: readonly Uint8Array[]) {
+  const [first, ...rest] = path
+  if (!first || !isCount(earlierSize) || !isCount(laterSize) || earlierSize < 1 || earlierSize >= laterSize) return null
+  let [position, last] = [earlierSize - 1, laterSize - 1]
   while (position % 2 === 1) [position, last] = [half(position), half(last)]
   let [earlierHash, laterHash] = [first, first]
   for (const sibling of rest) {
-    if (last === 0) return false
+    if (last === 0) return null
     if (position % 2 === 1 || position === last) {
       earlierHash = await hashNode(sibling, earlierHash)
       laterHash = await hashNode(sibling, laterHash)
@@ -70,7 +79,7 @@ export async function isConsistent({ earlier, later, path }: Consistency): Promi
     }
     ;[position, last] = [half(position), half(last)]
   }
-  return last === 0 && isEqual(earlierHash, earlier.root) && isEqual(laterHash, later.root)
+  return last === 0 ? { earlier: earlierHash, later: laterHash } : null
 }
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0

@@ -99,6 +99,13 @@ export function consistencyParts(earlier: number, size: number): readonly ProofP
   return parts.reverse()
 }
 
+/** The same, beginning in every case with a hash of the earlier tree: a verifier then learns what this tree says about it. */
+export function beginningParts(earlier: number, size: number): readonly ProofPart[] {
+  const parts = consistencyParts(earlier, size)
+  const level = Math.log2(earlier)
+  return Number.isInteger(level) && earlier < size ? [[{ level, index: 0 }], ...parts] : parts
+}
+
 /** The complete subtrees of the leaves from `from` up to `to`. */
 function subtreesOf(from: number, to: number): ProofPart {
   const subtrees: Subtree[] = []

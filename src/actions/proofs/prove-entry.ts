@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { computeRoot, writeProof, type EntryProof, type WalletSince } from '../../../sdk/verify/proof-file.ts'
 import { isEqual } from '../../../sdk/verify/tree.ts'
-import { consistencyParts, inclusionParts } from '../../proof/merkle.ts'
+import { beginningParts, inclusionParts } from '../../proof/merkle.ts'
 import { isContention, transact, type Transaction } from '../../store/connection/database.ts'
 import { findLog, findNewestCheckpoint, lockLog, readLogParts, type LogState } from '../../store/proofs/proof-log.ts'
 import { entrySalt, findLeafFields, findTree, readWalletParts } from '../../store/proofs/wallet-trees.ts'
@@ -133,5 +133,5 @@ async function sinceOf(
   named: ReturnType<typeof namedTree>,
   { since, size, currency }: { readonly since: number; readonly size: number; readonly currency: string },
 ): Promise<WalletSince> {
-  return { size: since, path: await readWalletParts(tx, named, consistencyParts(since, size), currency) }
+  return { size: since, path: await readWalletParts(tx, named, beginningParts(since, size), currency) }
 }
