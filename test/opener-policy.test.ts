@@ -72,6 +72,8 @@ test('papers, the page that stops mails, explanations and documents are separate
     get('/widget/wallet?clientId=none'),
     get('/widget/topup?clientId=none'),
     get('/docs'),
+    get('/verify'),
+    get('/verify/none'),
   ]
   for (const request of requests) expect([request.url, await policyOf(request)]).toEqual([request.url, 'same-origin'])
   expect(await policyOf(get('/sandbox/panel'), sandboxed)).toBe('same-origin')

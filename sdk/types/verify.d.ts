@@ -1,4 +1,3 @@
-/** Checks proofs of entries without the service, with WebCrypto alone: in Node, in a browser, offline. */
 import type { EntryTexts } from './verify/leaves.ts';
 export type VerifiedEntry = {
     /** The wallet's name in the log. Two proofs of one wallet have the same. */

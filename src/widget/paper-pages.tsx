@@ -49,12 +49,12 @@ export function Sheet({ language, about, title, fileUrl, fileLabel, proof, child
         </span>
         <span class="actions">
           {fileUrl && (
-            <a id="file" class="file" href={fileUrl} download>
+            <a id="file" class="button" href={fileUrl} download>
               {fileLabel ?? words.csvFile}
             </a>
           )}
           {proof?.fileUrl && (
-            <a id="proof" class="file" href={proof.fileUrl} download>
+            <a id="proof" class="button" href={proof.fileUrl} download>
               {words.proof}
             </a>
           )}

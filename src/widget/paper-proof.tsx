@@ -1,5 +1,5 @@
 /** The proof on a paper: the QR code that leads to the public page of the receipt, and the link to the file that proves the entry. */
-import { findReceiptUrl, isProvable, verifyPath } from '../actions/proofs/check-receipt.ts'
+import { findProofState, findReceiptUrl, verifyPath } from '../actions/proofs/check-receipt.ts'
 import { proveEntry } from '../actions/proofs/prove-entry.ts'
 import { orderProof, type OrderedPaper } from '../actions/money/order-paper.ts'
 import type { Service } from '../actions/service.ts'
@@ -9,6 +9,8 @@ import { plainHeaders } from '../web/headers.ts'
 import { QrPicture } from '../web/qr-picture.tsx'
 
 export type PaperProof = {
+  /** The entry is not what was sealed. */
+  readonly isContradicted: boolean
   /** The link works once. Undefined while the entry cannot be proven. */
   readonly fileUrl: string | undefined
   /** The public page of the receipt. */
@@ -19,9 +21,10 @@ export type PaperProof = {
 
 /** Seals the entry where it is newer than the last seal. A paper is shown also where that fails. */
 export async function readPaperProof(service: Service, ordered: OrderedPaper, transfer: Transfer): Promise<PaperProof> {
-  const isProven = await isProvable(service, transfer)
+  const state = await findProofState(service, transfer)
   return {
-    fileUrl: isProven ? await orderProof(service, ordered, transfer.sequence) : undefined,
+    isContradicted: state === 'contradiction',
+    fileUrl: state === 'proof' ? await orderProof(service, ordered, transfer.sequence) : undefined,
     receiptUrl: await findReceiptUrl(service, transfer),
     checkUrl: `${service.config.publicUrl}${verifyPath}`,
   }
@@ -32,17 +35,17 @@ const maxQrBytes = 213
 
 /** `hasQr`: for a receipt, which is about one entry. */
 export function ProofSection({ language, proof, hasQr }: { language: Language; proof: PaperProof; hasQr: boolean }) {
-  const { code, paper: words } = language
+  const { paper: words } = language
   const { fileUrl, receiptUrl, checkUrl } = proof
   return (
     <section class="proof">
       {hasQr && receiptUrl && (
         <div class="check">
           {receiptUrl.length <= maxQrBytes && <QrPicture text={receiptUrl} label={words.qrLabel} />}
-          <div>
+          <div class="side">
             <p>{words.qrText}</p>
-            <p class="address" dir="ltr">
-              <a href={receiptUrl}>{receiptUrl}</a>
+            <p class="address">
+              <a href={receiptUrl}>{words.qrLink}</a>
             </p>
           </div>
         </div>
@@ -50,10 +53,10 @@ export function ProofSection({ language, proof, hasQr }: { language: Language; p
       {fileUrl ? (
         <ProofNote text={hasQr ? words.proofText : words.statementProof} url={checkUrl} />
       ) : (
-        <p class="note">{words.proofLater}</p>
+        <p class="note">{proof.isContradicted ? language.verify.differsText : words.proofLater}</p>
       )}
       {fileUrl && (
-        <details id="earlier" hidden data-not-proof={words.notProof} data-since={words.sinceEntry} lang={code}>
+        <details id="earlier" hidden data-not-proof={words.notProof} data-since={words.sinceEntry}>
           <summary>{words.earlierProof}</summary>
           <p>
             <label for="earlier-file">{words.earlierText}</label>
@@ -72,7 +75,9 @@ function ProofNote({ text, url }: { text: string; url: string }) {
     <p class="note">
       {before}
       <a href={url} dir="ltr">
-        {url.replace(/^https?:\/\//, '')}
+        {new URL(url).host}
+        <wbr />
+        {verifyPath}
       </a>
       {after}
     </p>

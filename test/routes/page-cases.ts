@@ -17,6 +17,8 @@ const open: Record<string, string> = {
   '/assets/:file': '/assets/none.js',
   '/sdk/:file': '/sdk/billfold.js',
   '/mails/stop': '/mails/stop',
+  '/verify': '/verify',
+  '/verify/:address': '/verify/none',
   '/metrics': '/metrics',
   '/sandbox/style.css': '/sandbox/style.css',
   '/sandbox/panel': '/sandbox/panel',

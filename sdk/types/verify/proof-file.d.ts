@@ -12,7 +12,7 @@ type ProvenTexts = {
     readonly texts: null;
     readonly textsHash: Uint8Array;
 };
-/** The path is empty where the sizes are equal. */
+/** The path is that of a consistency proof, and begins with a hash in every case; see `rootsFromPath`. It is empty where the sizes are equal. */
 export type WalletSince = {
     readonly size: number;
     readonly path: readonly Uint8Array[];

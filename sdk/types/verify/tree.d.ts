@@ -2,6 +2,7 @@
 export declare function sha256(...parts: readonly Uint8Array[]): Promise<Uint8Array>;
 export declare function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer>;
 export declare const hashLeaf: (data: Uint8Array) => Promise<Uint8Array<ArrayBufferLike>>;
+export declare const hashNode: (left: Uint8Array, right: Uint8Array) => Promise<Uint8Array<ArrayBufferLike>>;
 export declare function isEqual(a: Uint8Array, b: Uint8Array): boolean;
 export type Inclusion = {
     readonly index: number;
@@ -23,3 +24,11 @@ export type Consistency = {
 };
 /** Whether the later tree begins with all leaves of the earlier one. */
 export declare function isConsistent({ earlier, later, path }: Consistency): Promise<boolean>;
+/**
+ * The roots of a tree and of its beginning, from a consistency path that begins with a hash in every case. If the later root is the
+ * signed one, the earlier one is what the signed tree says about its beginning. Null if the path does not fit.
+ */
+export declare function rootsFromPath(earlierSize: number, laterSize: number, path: readonly Uint8Array[]): Promise<{
+    earlier: Uint8Array<ArrayBufferLike>;
+    later: Uint8Array<ArrayBufferLike>;
+} | null>;

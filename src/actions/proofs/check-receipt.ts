@@ -9,13 +9,14 @@ import { verifyProof } from '../../../sdk/verify.ts'
 import { networkOf } from '../../platform/address.ts'
 import { faultFields } from '../../platform/log.ts'
 import { publishedKey } from '../../proof/sign-note.ts'
+import { listIncarnations } from '../../store/proofs/incarnations.ts'
 import { findLog } from '../../store/proofs/proof-log.ts'
 import { entrySalt, findTree, type WalletTree } from '../../store/proofs/wallet-trees.ts'
 import { findTransferByReference, type Transfer } from '../../store/wallets.ts'
 import { receiptChecks, takeLimit, type Limited } from '../limits.ts'
 import { describeTransfers, type ActivityEntry } from '../money/read-activity.ts'
 import type { Service } from '../service.ts'
-import { logOrigin, readLogSeed, type Sealing } from './checkpoint.ts'
+import { canSign, logOrigin, readLogSeed, type Sealing } from './checkpoint.ts'
 import { proveEntry, readProof } from './prove-entry.ts'
 
 export const verifyPath = '/verify'
@@ -40,19 +41,23 @@ export async function findReceiptUrl(
 }
 
 /** Seals the entry if it is newer than the last seal. A fault is logged: the receipt is shown without the proof. */
-export async function isProvable(sealing: Sealing, { walletId, sequence }: Transfer): Promise<boolean> {
+export async function findProofState(
+  sealing: Sealing,
+  { walletId, sequence }: Transfer,
+): Promise<'proof' | 'not-yet' | 'contradiction'> {
   try {
-    return (await proveEntry(sealing, { walletId, sequence })).kind === 'proof'
+    const { kind } = await proveEntry(sealing, { walletId, sequence })
+    return kind === 'proof' || kind === 'contradiction' ? kind : 'not-yet'
   } catch (error) {
     sealing.log.warn('an entry could not be proven', faultFields(error))
-    return false
+    return 'not-yet'
   }
 }
 
 export type CheckedReceipt =
   | Limited
   | { readonly kind: 'unknown' }
-  /** No signed state of the log has the entry yet. */
+  /** No signed state of the log has the entry yet, or this process cannot read the log's key. */
   | { readonly kind: 'unsealed' }
   /** The entry is not what was signed. */
   | { readonly kind: 'differs' }
@@ -64,8 +69,9 @@ export async function checkReceipt(service: Service, name: string, address: stri
   const transfer = addressFormat.test(name) ? await findNamed(service, name) : undefined
   if (!transfer) return { kind: 'unknown' }
   const proof = await readProof(service, { walletId: transfer.walletId, sequence: transfer.sequence })
-  if (!proof || proof === 'not-since') return { kind: 'unsealed' }
-  const { ok } = await verifyProof(writeProof(proof), { keys: await readLogKeys(service) })
+  const keys = await readLogKeys(service)
+  if (!proof || proof === 'not-since' || keys.length === 0) return { kind: 'unsealed' }
+  const { ok } = await verifyProof(writeProof(proof), { keys })
   if (!ok) return { kind: 'differs' }
   const [entry] = await describeTransfers(service, transfer.walletId, [transfer])
   return { kind: 'genuine', entry: entry! }
@@ -81,8 +87,21 @@ async function findNamed({ db }: Service, name: string): Promise<Transfer | unde
   return isRight ? transfer : undefined
 }
 
-/** The keys that sign the log, as they are published. None before the log was begun. */
+/** More restores than any service has. */
+const maxIncarnations = 100
+
+/**
+ * The keys of the log under each of its names, the present one first. None before the log was begun, nor in a process that cannot
+ * read the key. What was signed with a lost key needs a key from elsewhere.
+ */
 export async function readLogKeys(sealing: Sealing): Promise<readonly string[]> {
   const log = await findLog(sealing.db.pool)
-  return log ? [await publishedKey(logOrigin(sealing, log), await readLogSeed(sealing, log))] : []
+  if (!log || log.sealedKey === null || !(await canSign(sealing, log))) return []
+  const seed = await readLogSeed(sealing, log)
+  const names = [log.id]
+  for (const { previous, reason } of await listIncarnations(sealing.db.pool, maxIncarnations)) {
+    if (reason === 'key-lost') break
+    names.push(previous)
+  }
+  return await Promise.all(names.map((id) => publishedKey(logOrigin(sealing, { id }), seed)))
 }

@@ -39,6 +39,7 @@ export const words: Words['paper'] = {
   proof: 'Nachweis herunterladen',
   qrText:
     'Scannen Sie diesen Code, um zu prüfen, ob dieser Beleg echt ist. Die Seite zeigt den Betrag, den Tag und den Shop, sonst nichts.',
+  qrLink: 'Seite öffnen',
   qrLabel: 'QR-Code: Adresse, die diesen Beleg bestätigt',
   proofLater:
     'Der Nachweis für diesen Eintrag ist noch nicht fertig. Öffnen Sie diese Seite in etwa zehn Minuten erneut.',

@@ -38,6 +38,7 @@ export const words = {
   proof: 'Download proof',
   qrText:
     'Scan this code to check that this receipt is genuine. The page shows the amount, the day and the shop, and nothing else.',
+  qrLink: 'Open the page',
   qrLabel: 'QR code: address that confirms this receipt',
   proofLater: 'The proof of this entry is not ready yet. Open this page again in about ten minutes.',
   proofText:

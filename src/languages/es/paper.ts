@@ -42,6 +42,7 @@ export const words: Words['paper'] = {
   proof: 'Descargar prueba',
   qrText:
     'Escanea este código para comprobar que este recibo es auténtico. La página muestra el importe, el día y la tienda, y nada más.',
+  qrLink: 'Abrir la página',
   qrLabel: 'Código QR: dirección que confirma este recibo',
   proofLater: 'La prueba de este movimiento aún no está lista. Abre esta página de nuevo en unos diez minutos.',
   proofText:

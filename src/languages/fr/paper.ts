@@ -42,6 +42,7 @@ export const words: Words['paper'] = {
   proof: 'Télécharger la preuve',
   qrText:
     'Scannez ce code pour vérifier que ce reçu est authentique. La page affiche le montant, le jour et la boutique, et rien d’autre.',
+  qrLink: 'Ouvrir la page',
   qrLabel: 'Code QR : adresse qui confirme ce reçu',
   proofLater: 'La preuve de cette opération n’est pas encore prête. Rouvrez cette page dans une dizaine de minutes.',
   proofText:

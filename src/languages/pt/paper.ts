@@ -40,6 +40,7 @@ export const words: Words['paper'] = {
   proof: 'Baixar prova',
   qrText:
     'Leia este código para conferir se este recibo é autêntico. A página mostra o valor, o dia e a loja, e nada mais.',
+  qrLink: 'Abrir a página',
   qrLabel: 'Código QR: endereço que confirma este recibo',
   proofLater: 'A prova deste lançamento ainda não está pronta. Abra esta página de novo em cerca de dez minutos.',
   proofText:

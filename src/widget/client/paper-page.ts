@@ -1,5 +1,4 @@
 /** The script of a receipt or statement: it makes the print button work, and lets an earlier proof be chosen. */
-import { fill } from '../../languages/words.ts'
 import { parseProof } from '../../../sdk/verify/proof-file.ts'
 
 /** Larger than any proof. */
@@ -39,7 +38,7 @@ within('earlier', (details) => {
     link.href = proof ? `${href}?since=${proof.walletSize}` : href
     within('earlier-state', (state) => {
       const { since = '', notProof = '' } = details.dataset
-      state.textContent = proof ? fill(since, { size: String(proof.walletSize) }, details.lang) : file ? notProof : ''
+      state.textContent = proof ? since.replace('{size}', String(proof.walletSize)) : file ? notProof : ''
     })
   })
 })

@@ -6,7 +6,7 @@ import { newApp, newUser, openTestService, operator, type TestService, type Test
 import { letPass } from '../../../test/time.ts'
 import { findEntry } from '../../actions/money/order-paper.ts'
 import { closeAccount } from '../../actions/people/delete-account.ts'
-import { findReceiptUrl, isProvable, readLogKeys } from '../../actions/proofs/check-receipt.ts'
+import { findProofState, findReceiptUrl, readLogKeys } from '../../actions/proofs/check-receipt.ts'
 import { proveEntry } from '../../actions/proofs/prove-entry.ts'
 import { transact } from '../../store/connection/database.ts'
 import { lockUser } from '../../store/people/users.ts'
@@ -35,7 +35,7 @@ async function transferOf({ userId }: TestUser, sequence: number) {
 /** The path of a receipt's public page, as its paper has it. */
 async function pathOf(user: TestUser, sequence: number, isSealed = true): Promise<string> {
   const transfer = await transferOf(user, sequence)
-  if (isSealed) expect(await isProvable(opened.service, transfer)).toBe(true)
+  if (isSealed) expect(await findProofState(opened.service, transfer)).toBe('proof')
   return new URL((await findReceiptUrl(opened.service, transfer))!).pathname
 }
 
