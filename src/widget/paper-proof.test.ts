@@ -115,3 +115,17 @@ test('a receipt is shown also where its entry cannot be proven, and says so', as
   expect(html).toContain('The proof of this entry is not ready yet.')
   expect([linkIn(html), html.includes('class="qr"')]).toEqual([undefined, false])
 })
+
+test('a receipt of an entry that was changed after it was sealed says so, and offers no proof', async () => {
+  const user = await newUser(opened.service, shop)
+  await client.credit(user.serviceUserId, 5)
+  await client.credit(user.serviceUserId, 6)
+  expect((await proofIn(await open(receipt(1), user))).verdict.ok).toBe(true)
+  const { pool } = opened.service.db
+  await pool.query('alter table transfers disable trigger user; grant all on transfers to current_user')
+  await pool.query('update transfers set amount = 900 where wallet_id = $1 and sequence = 1', [user.userId])
+  await pool.query('alter table transfers enable trigger user; revoke update on transfers from current_user')
+  const html = await open(receipt(1), user)
+  expect(html).toContain('The entry was changed after the books were signed.')
+  expect(linkIn(html)).toBeUndefined()
+})

@@ -12,7 +12,7 @@ import { proveEntry } from '../../src/actions/proofs/prove-entry.ts'
 import { namedTree } from '../../src/actions/proofs/seal-books.ts'
 import { checkpointText, newKeySeed, publishedKey, signNote } from '../../src/proof/sign-note.ts'
 import { findLog } from '../../src/store/proofs/proof-log.ts'
-import { findTree, hashEntries } from '../../src/store/proofs/wallet-trees.ts'
+import { findTree, hashFoundEntries } from '../../src/store/proofs/wallet-trees.ts'
 import { until, untilSeen } from '../until.ts'
 import { findAllViolations, findBarriers, setScheme, wantsPictures } from './axe.ts'
 import { findMisfits } from './layout.ts'
@@ -285,7 +285,7 @@ describe('the page from disk', () => {
   test('takes dropped files, and every part is reached by the keyboard', async () => {
     const { page, says } = await openFromDisk()
     const proof = await prove(tenant, 2)
-    // Long before it opens: Chromium shows its own window until it has learnt that somebody waits for it.
+    // Long before it opens: Chromium shows its own window until it has learnt that the test waits for it.
     const opened = page.waitForEvent('filechooser')
     await page.evaluate((text) => {
       const dataTransfer = new DataTransfer()
@@ -333,7 +333,7 @@ async function rewrite({ user }: Tenant): Promise<void> {
   await pool.query('update transfers set description = $2 where wallet_id = $1 and sequence = 1', [user.userId, 'new'])
   await pool.query('alter table transfers enable trigger user; revoke update on transfers from current_user')
   const tree = (await findTree(pool, user.userId))!
-  const [hashes] = await hashEntries(pool, [{ ...namedTree(tree), after: 0, until: 1 }], 'USD')
+  const [hashes] = await hashFoundEntries(pool, [{ ...namedTree(tree), after: 0, until: 1 }], 'USD')
   await pool.query('update wallet_heads set size = 1, peaks = $2 where wallet_id = $1', [user.userId, hashes![0]])
   await pool.query('delete from wallet_marks where wallet_id = $1', [user.userId])
 }

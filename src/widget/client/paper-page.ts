@@ -32,7 +32,7 @@ within('earlier', (details) => {
   if (!link || !input) return
   const { href } = link
   details.hidden = false
-  input.addEventListener('change', async () => {
+  const choose = async () => {
     const [file] = input.files ?? []
     const proof = file && file.size <= maxFileBytes ? parseProof((await file.text()).replaceAll('\r\n', '\n')) : null
     link.href = proof ? `${href}?since=${proof.walletSize}` : href
@@ -40,5 +40,6 @@ within('earlier', (details) => {
       const { since = '', notProof = '' } = details.dataset
       state.textContent = proof ? since.replace('{size}', String(proof.walletSize)) : file ? notProof : ''
     })
-  })
+  }
+  input.addEventListener('change', () => void choose())
 })

@@ -6,7 +6,7 @@ import type { OfflineData } from './offline-data.ts'
 import { checkFiles, readFile, type Checked, type ReadFile } from './read-files.ts'
 import { FileResult, HistoryLine } from './results.tsx'
 
-const data = JSON.parse(document.getElementById('data')!.textContent!) as OfflineData
+const data = JSON.parse(document.getElementById('data')!.textContent) as OfflineData
 const { words, lang } = data
 
 /** Two proofs, and a checkpoint beside them. */

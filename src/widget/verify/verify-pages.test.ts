@@ -1,6 +1,6 @@
 /** The public page of a receipt: it confirms one entry to anybody who has the paper, and shows nothing else. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { verifyProof } from '../../../sdk/verify.ts'
+import { compareProofs, verifyProof } from '../../../sdk/verify.ts'
 import { newClient, type Client } from '../../../test/client.ts'
 import { newApp, newUser, openTestService, operator, type TestService, type TestUser } from '../../../test/service.ts'
 import { letPass } from '../../../test/time.ts'
@@ -116,10 +116,9 @@ describe('an address', () => {
   test('with any character changed, cut or added belongs to no receipt', async () => {
     const path = await pathOf(ada, 2)
     const name = path.split('/').at(-1)!
-    const from = () => newNetwork()
     for (let i = 0; i < name.length; i++) {
       const other = name[i] === 'A' ? 'B' : 'A'
-      const { status, text } = await open(`/verify/${name.slice(0, i)}${other}${name.slice(i + 1)}`, { from: from() })
+      const { status, text } = await open(`/verify/${name.slice(0, i)}${other}${name.slice(i + 1)}`)
       expect([i, status]).toEqual([i, 404])
       expect(text).toContain('No receipt has this address')
       expect(text).not.toContain('12.50')
@@ -134,12 +133,11 @@ describe('an address', () => {
       '..%2f',
       'x'.repeat(5_000),
     ])
-      expect([wrong, (await open(`/verify/${wrong}`, { from: from() })).status]).toEqual([wrong, 404])
+      expect([wrong, (await open(`/verify/${wrong}`)).status]).toEqual([wrong, 404])
     // The last character has bits that belong to no byte: only one spelling counts.
     const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
     const opening = []
-    for (const letter of last)
-      opening.push((await open(`/verify/${name.slice(0, -1)}${letter}`, { from: from() })).status)
+    for (const letter of last) opening.push((await open(`/verify/${name.slice(0, -1)}${letter}`)).status)
     expect(opening.filter((status) => status === 200)).toHaveLength(1)
   })
 
@@ -235,4 +233,22 @@ describe('the page that checks files', () => {
     expect(headers.get('content-disposition')).toBe('attachment; filename="check-proofs.html"')
     expect(html).toContain('<html lang="he" dir="rtl">')
   })
+})
+
+test('the page that checks files has the key of each name of the log, so that proofs from before a restore verify', async () => {
+  const { pool } = opened.service.db
+  const proven = await proveEntry(opened.service, { walletId: ada.userId, sequence: 1 })
+  const file = proven.kind === 'proof' ? proven.file : ''
+  // What a restore to another server looks like.
+  await pool.query(`update log_state set home = 'elsewhere'`)
+  await client.credit(ada.serviceUserId, 1)
+  const later = await proveEntry(opened.service, { walletId: ada.userId, sequence: 3, since: 2 })
+  const keys = await readLogKeys(opened.service)
+  expect(keys).toHaveLength(2)
+  const { html } = await open('/verify')
+  for (const key of keys) expect(html).toContain(JSON.stringify(key))
+  const files = [file, later.kind === 'proof' ? later.file : ''] as const
+  const compared = await compareProofs(files, { keys })
+  expect(compared).toMatchObject({ kind: 'kept', earlier: { walletSize: 2 }, later: { walletSize: 3 } })
+  expect(await verifyProof(file, { keys: keys.slice(0, 1) })).toMatchObject({ fault: 'UNKNOWN_SIGNER' })
 })
