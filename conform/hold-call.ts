@@ -12,8 +12,6 @@ const shortestSeconds = 60
 function demandHolds(reply: Reply): Reply {
   if (reply.status === 404 && reply.body?.['code'] !== 'HOLD_NOT_FOUND' && reply.body?.['code'] !== 'USER_NOT_FOUND')
     throw new NotTried('POST /api/server/wallet/hold is 404', 'holds')
-  if (reply.status === 403 && reply.body?.['code'] === 'HOLDS_OFF')
-    throw new NotTried('the service has holds switched off', 'holds')
   return reply
 }
 

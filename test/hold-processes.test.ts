@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { freezeWallet, unfreezeWallet } from '../src/actions/money/manage-wallets.ts'
 import { postForService } from '../src/actions/money/post.ts'
+import { transact } from '../src/store/connection/database.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client, type Reply } from './client.ts'
 import { eventually } from './eventually.ts'
@@ -97,7 +98,7 @@ test('the queue of a process closes an expired hold by itself', async () => {
   const [user] = (await fundedUsers(1)) as [TestUser]
   const { id } = holdOf(await holders[0]!.place(user.serviceUserId, 60))
   await opened.service.db.pool.query(
-    `update holds set created_at = created_at - interval '8 days', expires_at = now() where id = $1`,
+    `update holds set created_at = now() - interval '8 days', expires_at = now() where id = $1`,
     [id.slice(5)],
   )
   await opened.service.db.pool.query(`update work set due_at = now() where kind = 'expire-holds' and key = $1`, [
@@ -152,12 +153,14 @@ test('a thousand random calls about few wallets leave sums that are exact', asyn
     } else if (kind === 6) reply = await holders[side]!.void(known.id)
     else if (kind === 7) {
       // The end of the hold: as if its time had come.
-      await opened.service.db.pool.query(
-        `with w as (select wallet_id from outcomes where reference_key = $1::uuid), locked as (select 1 from wallets where id = (select wallet_id from w) for update)
-         update holds set created_at = least(created_at, now() - interval '1 hour'), expires_at = now()
-         where id = $1::uuid and closed_at is null and exists (select 1 from locked)`,
-        [known.id.slice(5)],
-      )
+      await transact(opened.service.db, async (tx) => {
+        await tx.query('select from wallets where id = $1 for update', [known.user.userId])
+        await tx.query(
+          `update holds set created_at = least(created_at, now() - interval '1 hour'), expires_at = now()
+           where wallet_id = $1 and id = $2 and closed_at is null`,
+          [known.user.userId, known.id.slice(5)],
+        )
+      })
     } else if (kind === 10) reply = await holders[side]!.extend(known.id, 60 + random.upTo(10_000))
     else if (kind === 11) {
       // More often active than frozen.

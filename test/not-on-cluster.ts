@@ -1,5 +1,7 @@
 /** The test files that say nothing about a cluster, and why: they are left out where TEST_DATABASE_URL names one. */
 const reasons: Readonly<Record<string, string>> = {
+  'src/store/writer/fast-captures.test.ts':
+    'it is about a statement of one server; a cluster captures in the careful lane',
   'src/store/embedded/': 'it is about the embedded server',
   'src/store/migrations/': 'it makes and drops whole schemas, before they are spread',
   'bench/history.test.ts': 'it fills tables before they are spread',

@@ -25,7 +25,6 @@ const refusals: Record<RefusalCode, Row> = {
   HOLD_EXCEEDED: [400, 'The amount is more than remains of the hold; `remaining` says how much that is.'],
   HOLD_UNCOVERED: [409, 'A charge-back took the money that was held: the balance does not cover the capture.'],
   HOLD_LIMIT: [409, 'The app has 100 open holds on this wallet; capture or void one first.'],
-  HOLDS_OFF: [403, 'Holds are not available on a database that is distributed over a cluster.'],
   EVENTS_OFF: [403, 'Events are off for this app; an operator switches them on.'],
   EVENTS_GONE: [410, 'The events after this number are no longer kept; `oldest` is the lowest number that is.'],
   ORIGIN_NOT_ALLOWED: [403, 'The origin is not one of the app’s allowedIframeParents.'],

@@ -15,8 +15,8 @@ export const distributeCommands: readonly Command[] = [
     flags: {
       shards: { value: 'N', about: `shards of each table: the most nodes it can ever use (default: ${defaultShards})` },
     },
-    details: `DATABASE_URL names the coordinator. Wallets are distributed by id together with their transfers, outcomes by reference together
-with the counts of repeats; people, apps, links, positions and all other tables stay on the coordinator. Afterwards every node
+    details: `DATABASE_URL names the coordinator. Wallets are distributed by id together with their transfers and holds, outcomes by reference
+together with the counts of repeats; people, apps, links, positions and all other tables stay on the coordinator. Afterwards every node
 can coordinate a batch of debits, and DATABASE_URL may name the workers too.
 Existing rows are moved. Stop the service first: tables are locked while they are moved. Tables that are already distributed
 stay as they are, so the command can be repeated, also after an interruption. It says which node holds what, and what is wrong

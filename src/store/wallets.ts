@@ -40,7 +40,6 @@ const walletSql = (held: string) => `select ${walletColumns(held)} from wallets 
 export async function findWallet(db: Queryable, id: string): Promise<WalletRow | undefined> {
   const { rows } = await db.query<WalletRow>({
     text: walletSql(heldSql('w')),
-    onCluster: walletSql('w.held'),
     values: [id],
   })
   return maybe(rows)
@@ -70,9 +69,9 @@ export type SeenWallet = {
   readonly frozenFor: FrozenFor
 }
 
-const changedSql = (wallet: string) => `select s.id
+const changedSql = (wallet: string, held: string) => `select s.id
   from unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[]) as s (id, sequence, frozen_for, held), ${wallet}
-    and (w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for or w.held <> s.held)`
+    and (w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for or ${held} <> s.held)`
 
 /**
  * The limit makes the planner look up each wallet by its key instead of reading all wallets, however many are asked
@@ -82,8 +81,9 @@ const changedWallets = {
   name: 'find-changed-wallets',
   text: changedSql(
     `lateral (select w.sequence, w.frozen_for, ${heldSql('w')} as held from wallets w where w.id = s.id limit 1) as w where true`,
+    'w.held',
   ),
-  onCluster: changedSql('wallets w where w.id = s.id and w.id = any($1::uuid[])'),
+  onCluster: changedSql('wallets w where w.id = s.id and w.id = any($1::uuid[])', heldSql('w')),
 }
 
 /** The wallets that differ from what was seen: money moved, a hold was made or ended, or they were frozen or unfrozen. */
@@ -120,7 +120,6 @@ export async function findLinkedWallets(
   const { rows } = await db.query<[string, string, string, bigint, bigint, boolean]>({
     name: 'find-linked-wallets',
     text: linkedSql(heldSql('w')),
-    onCluster: linkedSql('w.held'),
     values: [textArray(serviceUserIds, (id) => id)],
     rowMode: 'array',
   })
@@ -182,7 +181,6 @@ export async function findWalletWithTransfers(
   const { rows } = await db.query<WithTransfer>({
     name: 'find-wallet-with-transfers',
     text: pageSql(heldSql('w')),
-    onCluster: pageSql('w.held'),
     values: [walletId, filter.before ?? null, filter.visibleTo ?? null, filter.limit],
   })
   const first = maybe(rows)

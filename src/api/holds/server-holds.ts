@@ -80,7 +80,6 @@ function placeRoute(service: Service): Route {
       'WALLET_INACTIVE',
       'INSUFFICIENT_BALANCE',
       'HOLD_LIMIT',
-      'HOLDS_OFF',
       'REFERENCE_CONFLICT',
       ...writeErrors,
     ],
@@ -155,7 +154,6 @@ function captureRoute(service: Service): Route {
       'WALLET_INACTIVE',
       'INSUFFICIENT_BALANCE',
       'BALANCE_LIMIT',
-      'HOLDS_OFF',
       'REFERENCE_CONFLICT',
       ...writeErrors,
     ],
@@ -192,7 +190,7 @@ function voidRoute(service: Service): Route {
     input: schema,
     output: changedAnswer,
     isIdempotent: true,
-    errors: [...callErrors, 'HOLD_NOT_FOUND', 'HOLD_CLOSED', 'HOLD_EXPIRED', 'HOLDS_OFF', ...writeErrors],
+    errors: [...callErrors, 'HOLD_NOT_FOUND', 'HOLD_CLOSED', 'HOLD_EXPIRED', ...writeErrors],
     example: holdExample.void,
     handle: async (call) => {
       const read = await readClientCall(service, call, { scope: 'wallet:write', schema, kind: 'operations' })
@@ -215,7 +213,7 @@ function extendRoute(service: Service): Route {
     description: 'Never earlier than before, and never later than 30 days after it was made. A repeat is safe.',
     input: schema,
     output: changedAnswer,
-    errors: [...callErrors, 'HOLD_NOT_FOUND', 'HOLD_CLOSED', 'HOLD_EXPIRED', 'HOLDS_OFF', ...writeErrors],
+    errors: [...callErrors, 'HOLD_NOT_FOUND', 'HOLD_CLOSED', 'HOLD_EXPIRED', ...writeErrors],
     example: holdExample.extend,
     handle: async (call) => {
       const read = await readClientCall(service, call, { scope: 'wallet:write', schema, kind: 'operations' })

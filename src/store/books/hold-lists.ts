@@ -20,21 +20,25 @@ export async function listUnclosedHolds(db: Queryable, walletId: string, limit: 
 /** A position in a list that is sorted by a time. */
 export type HoldPoint = { readonly time: Date; readonly id: string }
 
+const endedSql = (ofApp: string) => `select * from holds h where h.wallet_id = $1 ${ofApp} and h.closed_at is not null
+         and ($2::timestamptz is null or (h.created_at, h.id) < ($2, $3::uuid))
+       order by h.created_at desc, h.id desc limit $4`
+
 /** The ended holds of a wallet, newest first. Only an app that was linked has holds, so the index of each such app is read. */
 export async function listEndedHolds(
   db: Queryable,
   walletId: string,
   { before, limit }: { readonly before: HoldPoint | undefined; readonly limit: number },
 ): Promise<SeenHold[]> {
-  const { rows } = await db.query<HoldRow>(
-    `select ${holdColumns}, ${holdClockSql} as at
+  const { rows } = await db.query<HoldRow>({
+    text: `select ${holdColumns}, ${holdClockSql} as at
      from (select distinct client_id from links where user_id = $1) a cross join lateral (
-       select * from holds h where h.wallet_id = $1 and h.client_id = a.client_id and h.closed_at is not null
-         and ($2::timestamptz is null or (h.created_at, h.id) < ($2, $3::uuid))
-       order by h.created_at desc, h.id desc limit $4) h
+       ${endedSql('and h.client_id = a.client_id')}) h
      order by h.created_at desc, h.id desc limit $4`,
-    [walletId, before?.time ?? null, before?.id ?? null, limit],
-  )
+    // The server of the wallet has no links, so it reads and sorts all holds of the wallet.
+    onCluster: `select ${holdColumns}, ${holdClockSql} as at from (${endedSql('')}) h order by h.created_at desc, h.id desc`,
+    values: [walletId, before?.time ?? null, before?.id ?? null, limit],
+  })
   return rows.map(toSeenHold)
 }
 
@@ -99,22 +103,25 @@ const lateSql = `now() - interval '${lateAfterSeconds} seconds'`
 
 export type OpenHoldFilter = { readonly clientId: string | undefined; readonly isLate: boolean }
 
+const openByEndSql = (ofApp: string) => `h where ${ofApp} and h.closed_at is null
+         and h.expires_at <= case when $2 then ${lateSql} else 'infinity' end
+         and (h.expires_at, h.id) > (coalesce($3::timestamptz, '-infinity'), coalesce($4::uuid, '00000000-0000-0000-0000-000000000000'))
+       order by h.expires_at, h.id limit $5`
+
 /** The open holds of all wallets, the first to end first. The index has them by app, so the first of each app are merged. */
 export async function listOpenHoldsByEnd(
   db: Queryable,
   { clientId, isLate }: OpenHoldFilter,
   { after, limit }: { readonly after: HoldPoint | undefined; readonly limit: number },
 ): Promise<SeenHold[]> {
-  const { rows } = await db.query<HoldRow>(
-    `select ${holdColumns}, ${holdClockSql} as at
+  const { rows } = await db.query<HoldRow>({
+    text: `select ${holdColumns}, ${holdClockSql} as at
      from (select client_id from apps where $1::text is null or client_id = $1) a cross join lateral (
-       select * from holds h where h.client_id = a.client_id and h.closed_at is null
-         and h.expires_at <= case when $2 then ${lateSql} else 'infinity' end
-         and (h.expires_at, h.id) > (coalesce($3::timestamptz, '-infinity'), coalesce($4::uuid, '00000000-0000-0000-0000-000000000000'))
-       order by h.expires_at, h.id limit $5) h
+       select * from holds ${openByEndSql('h.client_id = a.client_id')}) h
      order by h.expires_at, h.id limit $5`,
-    [clientId ?? null, isLate, after?.time ?? null, after?.id ?? null, limit],
-  )
+    onCluster: `select ${holdColumns}, ${holdClockSql} as at from holds ${openByEndSql('($1::text is null or h.client_id = $1)')}`,
+    values: [clientId ?? null, isLate, after?.time ?? null, after?.id ?? null, limit],
+  })
   return rows.map(toSeenHold)
 }
 
@@ -138,12 +145,14 @@ export async function sumOpenHolds(db: Queryable, clientId: string, limit: numbe
 }
 
 export async function countLateHolds(db: Queryable, limit: number): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(
-    `select count(*)::int as count from (select 1 from apps a cross join lateral (
+  const { rows } = await db.query<{ count: number }>({
+    text: `select count(*)::int as count from (select 1 from apps a cross join lateral (
        select 1 from holds h where h.client_id = a.client_id and h.closed_at is null and h.expires_at <= ${lateSql}
        order by h.expires_at limit $1) h limit $1) late`,
-    [limit],
-  )
+    onCluster: `select count(*)::int as count from (
+       select 1 from holds h where h.closed_at is null and h.expires_at <= ${lateSql} limit $1) late`,
+    values: [limit],
+  })
   return one(rows).count
 }
 
@@ -179,18 +188,31 @@ export type HoldLevels = {
   readonly lateSeconds: number
 }
 
-/** By the index of open holds alone: holds that have ended cost nothing, however many there are. */
-const levelsSql = `
+const levelsSqlOf = ({ openSql, firstSql }: Record<'openSql' | 'firstSql', string>) => `
 select o.*, greatest(coalesce(extract(epoch from now() - l.first), 0), 0)::float8 as "lateSeconds"
 from (
   select count(*)::int as open, coalesce(sum(remaining), 0)::bigint as "heldMinor" from (
-    select h.remaining from apps a cross join lateral (
-      select h.amount - h.captured - h.released as remaining from holds h
-      where h.client_id = a.client_id and h.closed_at is null and h.expires_at > now() order by h.expires_at limit ${maxGauged}) h
-    limit ${maxGauged}) counted) o,
+    ${openSql} limit ${maxGauged}) counted) o,
 (
-  select min(h.expires_at) as first from apps a cross join lateral (
-    select h.expires_at from holds h where h.client_id = a.client_id and h.closed_at is null order by h.expires_at limit 1) h) l`
+  select min(h.expires_at) as first from ${firstSql}) l`
+
+const remainingSql = 'select h.amount - h.captured - h.released as remaining from holds h'
+
+/** By the index of open holds alone: holds that have ended cost nothing, however many there are. */
+const levelsSql = {
+  text: levelsSqlOf({
+    openSql: `select h.remaining from apps a cross join lateral (
+      ${remainingSql}
+      where h.client_id = a.client_id and h.closed_at is null and h.expires_at > now() order by h.expires_at limit ${maxGauged}) h`,
+    firstSql: `apps a cross join lateral (
+    select h.expires_at from holds h where h.client_id = a.client_id and h.closed_at is null order by h.expires_at limit 1) h`,
+  }),
+  // A server of a cluster does not know the apps: it reads all of its open holds.
+  onCluster: levelsSqlOf({
+    openSql: `${remainingSql} where h.closed_at is null and h.expires_at > now()`,
+    firstSql: 'holds h where h.closed_at is null',
+  }),
+}
 
 export async function getHoldLevels(db: Queryable): Promise<HoldLevels> {
   const { rows } = await db.query<HoldLevels>(levelsSql)

@@ -65,6 +65,9 @@ export async function roundTrip<T extends readonly unknown[] | []>(
  */
 export const walletClockSql = 'wallet_clock(w.id)'
 
+/** The same where a statement only reads, after the row was locked. */
+export const walletClockOf = (walletId: string) => `wallet_clock(${walletId})`
+
 /**
  * A node releases a row that was only locked, or that is the only change on it, before the coordinator commits what was written
  * there. A transaction that waits for the row alone would not see that, so it waits for this lock first.

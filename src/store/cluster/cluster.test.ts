@@ -6,6 +6,7 @@ import { eventually } from '../../../test/eventually.ts'
 import { findCluster, testDatabase } from '../../../test/postgres.ts'
 import { newApp, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import type { Check } from '../../actions/apps/examine-embedding.ts'
+import { placeHold, voidHold } from '../../actions/money/manage-holds.ts'
 import { postForApp } from '../../actions/money/post.ts'
 import { findApp } from '../apps.ts'
 import { getSides } from '../books/books.ts'
@@ -56,7 +57,7 @@ const newLoad = async ({ service }: TestService = opened) => {
   const posting = { referenceType: 'T', description: null, direction: 'credit', amountMinor: 100n } as const
   const post = async ({ serviceUserId }: TestUser, reference: string) =>
     await postForApp(service, app, { ...posting, serviceUserId, referenceId: `${serviceUserId} ${reference}` })
-  return { users, post }
+  return { app, users, post }
 }
 
 /** The transfers by the group of the node that coordinated their batches: each node has its own range of writer numbers. */
@@ -71,6 +72,14 @@ const transfersByGroup = async ({ service }: TestService = opened) => {
 const coordinating = async (service?: TestService) => [...(await transfersByGroup(service)).keys()]
 
 const countTransfers = async () => Number((await query('select count(*) from transfers')).rows[0]!.count)
+
+const nodesOf = async (table: string) =>
+  (
+    await query(
+      `select string_agg(nodeport || ' ' || shardminvalue, ',' order by shardminvalue) as nodes
+       from citus_shards join pg_dist_shard using (shardid) where table_name = '${table}'::regclass`,
+    )
+  ).rows[0]!.nodes as string | null
 
 test.skipIf(nodes !== undefined)('a database without Citus is refused and left as it is', async () => {
   const { exitCode, stdout } = await distribute()
@@ -88,6 +97,8 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     const table = { shards: defaultShards, isNew: false }
     expect(said.tables).toContainEqual({ name: 'wallets', by: 'id', ...table })
     expect(said.tables).toContainEqual({ name: 'transfers', by: 'wallet_id', ...table })
+    expect(said.tables).toContainEqual({ name: 'holds', by: 'wallet_id', ...table })
+    expect(said.tables).toContainEqual({ name: 'hold_steps', by: 'wallet_id', ...table })
     expect(said.tables).toContainEqual({ name: 'outcomes', by: 'reference_key', ...table })
     expect(said.tables).toContainEqual({ name: 'repeats', by: 'reference_key', ...table })
     const holding = said.cluster.nodes.filter(({ shards, bytes }) => shards > 0 && bytes! > 0)
@@ -123,6 +134,17 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     await expectBalancedBooks(opened.service)
     const { faults, transfers } = await verifyBooks(opened.service.db.connection)
     expect({ faults, transfers }).toEqual({ faults: 0, transfers: 2 * users.length })
+  })
+
+  test('a migration moves holds to the nodes of their wallets where the ledger was distributed before they were', async () => {
+    for (const table of ['hold_steps', 'holds']) await query(`select undistribute_table('${table}')`)
+    expect(await nodesOf('holds')).toBeNull()
+    await query(`delete from billfold_migrations where name = '0052_distributed_holds'`)
+    const { exitCode } = await callCommand(['migrate', '--json'], { DATABASE_URL: opened.databaseUrl })
+    expect(exitCode).toBe(0)
+    const wallets = await nodesOf('wallets')
+    expect(wallets).not.toBeNull()
+    expect([await nodesOf('holds'), await nodesOf('hold_steps')]).toEqual([wallets, wallets])
   })
 
   test('the second attempt of the continuous check sees one snapshot on all nodes', async () => {
@@ -253,7 +275,15 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
   })
 
   test('rows of the ledger are append-only on every node', async () => {
-    for (const table of ['transfers', 'outcomes'])
+    const { app, users, post } = await newLoad()
+    for (const user of users) {
+      await post(user, 'before')
+      const made = { ...user, amountMinor: 1n, referenceType: 'T', referenceId: user.userId, description: null }
+      const result = await placeHold(opened.service, app, { ...made, seconds: 600, arrivedAt: performance.now() })
+      if (result.kind !== 'outcome' || !result.hold) throw new Error(result.kind)
+      await voidHold(opened.service, app, result.hold.id, performance.now())
+    }
+    for (const table of ['transfers', 'outcomes', 'hold_steps'])
       expect(query(`update ${table} set amount = amount + 1`)).rejects.toThrow('append-only')
   })
 

@@ -1,6 +1,6 @@
 /**
- * Distributes the ledger over the nodes of a Citus cluster. Wallets are sharded by their id, together with their transfers, and
- * outcomes by their reference, together with the count of their repeats. Everything else is small and stays on the coordinator.
+ * Distributes the ledger over the nodes of a Citus cluster. Wallets are sharded by their id, together with their transfers and
+ * holds, and outcomes by their reference, together with the count of their repeats. Everything else is small and stays on the coordinator.
  * Of that, the other nodes know `positions`, so that each of them can coordinate a batch. A statement that Citus refuses, or runs
  * badly, has a second text beside it: `onCluster`.
  */
@@ -16,6 +16,8 @@ import { readClusterState, type ClusterState } from './state.ts'
 export const distributed = [
   { name: 'wallets', by: 'id', beside: 'none' },
   { name: 'transfers', by: 'wallet_id', beside: 'wallets' },
+  { name: 'holds', by: 'wallet_id', beside: 'wallets' },
+  { name: 'hold_steps', by: 'wallet_id', beside: 'wallets' },
   { name: 'outcomes', by: 'reference_key', beside: 'none' },
   { name: 'repeats', by: 'reference_key', beside: 'outcomes' },
 ] as const

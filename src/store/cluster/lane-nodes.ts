@@ -5,7 +5,8 @@ import { within, type OpenClient } from '../connection/open-client.ts'
 import { hasEvents } from '../events/journal.ts'
 import { openWriterClient, type WriterClient } from '../writer/connection.ts'
 import type { BatchWriter, Limits } from '../writer/fast-lane.ts'
-import { postFast, type FastAnswers } from '../writer/fast-statement.ts'
+import { isCapture } from '../writer/fast-captures.ts'
+import { isNewHold, postFast, type FastAnswers } from '../writer/fast-statement.ts'
 import type { PendingPosting } from '../writer/posting.ts'
 import { resolveLinks } from '../writer/resolve-links.ts'
 import { beginBatch, beginIdle, beginOnOtherNode, roundTrip } from './batch.ts'
@@ -41,12 +42,14 @@ export async function writeOnNodes(home: WriterClient, lane: Lane): Promise<Batc
   const nodes: Nodes = { home, otherNode: undefined }
   const clients = () => [home.client, ...(nodes.otherNode ? [nodes.otherNode.client] : [])]
   void moveToOtherNode(lane, nodes, await readIdentity(home.client))
-  // Only the coordinator has the journal. Its serials compare, which those of different nodes would not.
-  const writerOf = (batch: readonly PendingPosting[]) => (hasEvents(batch) ? home : (nodes.otherNode ?? home))
+  // Only the coordinator has the journal and the queue, which ends holds. Serials of different nodes would not compare.
+  const writerOf = (batch: readonly PendingPosting[]) =>
+    hasEvents(batch) || batch.some(isNewHold) ? home : (nodes.otherNode ?? home)
   return {
     limits,
     writerOf,
-    post: (batch) => postOnNodes(writerOf(batch), home.client, batch),
+    post: (batch) =>
+      batch.every(isCapture) ? Promise.resolve(undecided) : postOnNodes(writerOf(batch), home.client, batch),
     // A lost race for a reference or a locked row is no fault of the node itself, such as losing sight of the others.
     isFaulty: (error) => nodes.otherNode !== undefined && !isContention(error) && sqlState(error) !== uniqueViolation,
     end: async () => void (await Promise.all(clients().map((client) => client.end()))),
@@ -57,6 +60,9 @@ export async function writeOnNodes(home: WriterClient, lane: Lane): Promise<Batc
     },
   }
 }
+
+/** Captures: here the careful lane makes them all, because their statement needs the hold and the outcome on one node. */
+const undecided: FastAnswers = { answers: [], hasWritten: true, hasStandby: false, hasRepeats: false }
 
 /**
  * Settings reach the nodes only with a transaction. The coordinator reads the links, in a transaction that stays open until the

@@ -14,7 +14,7 @@ const codes: readonly (readonly [message: RegExp, code: string])[] = [
 ]
 
 /** The name of a shard's constraint is that of the table's, followed by a number. */
-const shardKey = /"((transfers|outcomes|wallets|repeats)_\w+?)_\d+"/
+const shardKey = /"((transfers|outcomes|wallets|repeats|holds|hold_steps)_\w+?)_\d+"/
 
 /** Restores the error's code, table and constraint. */
 export function restoreNodeFault(error: unknown): void {

@@ -7,7 +7,6 @@ import { openLines, type Lines } from './lines.ts'
 import { getMigration, migrationsTable } from './copy-file.ts'
 import { continueSerials } from '../events/journal.ts'
 import { sqlState } from '../connection/database-unavailable.ts'
-import { isClusterSql } from '../cluster/membership.ts'
 import { beginSchemaChange } from '../cluster/snapshot.ts'
 import type { Connection, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
@@ -76,8 +75,6 @@ async function restore(db: Queryable, input: Readable, options: ImportOptions): 
   if (end.tables !== count || end.rows !== rows || end.sha256 !== whole.digest('hex') || count !== tables.length)
     throw new CopyRefused('The copy is damaged: its parts do not add up to what its end says.')
   await continueSerials(db)
-  // A cluster records no events. The triggers are still off: the apps' version stays that of the copy.
-  await db.query(`update apps set has_events = false where has_events and ${isClusterSql}`)
   for (const { name } of tables) {
     await db.query(`alter table ${quoted(name)} enable trigger user`)
     await db.query(`analyze ${quoted(name)}`)

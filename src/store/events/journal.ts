@@ -106,7 +106,6 @@ select $1::integer, client_id, link_ids, sequences${hasHolds ? ', hold_ids' : ''
 ) as of_batch`
 
 const entriesStatement = { name: 'journal-entries', text: entriesSqlOf({ hasHolds: false }) }
-/** A cluster has no holds, so this text never runs there. */
 const holdsStatement = { name: 'journal-holds', text: entriesSqlOf({ hasHolds: true }) }
 
 /** A posting that moved money, in the order of the batch. */

@@ -85,7 +85,7 @@ const findSessionsSql = {
   name: 'find-sessions',
   text: `select ${sessionColumns}, ${walletColumns(heldSql('w'))} from ${sessionTables} join wallets w on w.id = s.user_id where ${isAsked}`,
   onCluster: `with s as materialized (select ${sessionColumns} from ${sessionTables} where ${isAsked})
-    select s.*, ${walletColumns('w.held')} from s join wallets w on w.id = s."userId"`,
+    select s.*, ${walletColumns(heldSql('w'))} from s join wallets w on w.id = s."userId"`,
 }
 
 /** The token of a device counts only for sessions of the same user. */

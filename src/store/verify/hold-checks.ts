@@ -5,48 +5,72 @@ import { inRange, type WalletRange } from './slice.ts'
 
 type HeldRow = { id: string; held: bigint; remaining: bigint }
 
-const heldSql = {
-  text: `select coalesce(w.id, h.wallet_id) as id, coalesce(w.held, 0) as held, coalesce(h.remaining, 0) as remaining
+const heldSql = `select coalesce(w.id, h.wallet_id) as id, coalesce(w.held, 0) as held, coalesce(h.remaining, 0) as remaining
     from (select id, held from wallets where ${inRange('id')}) w
     full join (select wallet_id, sum(amount - captured - released)::bigint as remaining from holds
       where ${inRange('wallet_id')} group by wallet_id) h on h.wallet_id = w.id
-    where coalesce(w.held, 0) <> coalesce(h.remaining, 0) order by 1 limit ${maxFaultsPerStatement}`,
-  // A cluster has no holds.
-  onCluster: `select id, held, 0::bigint as remaining from wallets where ${inRange('id')} and held <> 0 order by 1 limit ${maxFaultsPerStatement}`,
-}
+    where coalesce(w.held, 0) <> coalesce(h.remaining, 0) order by 1 limit ${maxFaultsPerStatement}`
 
 type HoldCheck = 'hold-steps' | 'hold-entry' | 'hold-without-outcome' | 'hold-unattended'
 
 type HoldRow = { wallet_id: string; id: string; fault: HoldCheck }
 
-const noHolds = `select null::uuid as wallet_id, null::uuid as id, null as fault where $1::uuid is null and $2::uuid is null and false`
+/** The steps of each hold; `entries` joins `t` with the entry of each capture. */
+const stepsSql = (entries: string) => `
+  select s.wallet_id, s.hold_id, count(*) as steps, max(s.number) as last,
+    sum(s.amount) filter (where s.kind = 'capture') as captured, sum(s.amount) filter (where s.kind in ('void', 'expiry')) as released,
+    bool_or(s.kind = 'capture' and t.amount is distinct from -s.amount) as has_wrong_entry
+  from hold_steps s left join ${entries} where ${inRange('s.wallet_id')} group by 1, 2`
+
+const contradictsSteps = `h.steps <> coalesce(s.steps, 0) or h.steps <> coalesce(s.last, 0)
+  or h.captured + h.extra <> coalesce(s.captured, 0) or (h.ended_by <> 'capture' and h.released <> coalesce(s.released, 0))`
+
+const holdsOfRange = `(select * from holds where ${inRange('wallet_id')}) h
+  full join step s on s.wallet_id = h.wallet_id and s.hold_id = h.id`
+
+const isOutcome = 'o.reference_key = h.id and o.is_hold and o.wallet_id = h.wallet_id'
+const isWork = `w.kind = 'expire-holds' and w.key = h.wallet_id::text and w.given_up_at is null`
+
+/** `h` has the hold, or nulls for steps without one. */
+const faultsSql = (contradicts: string, source: string) => `
+select * from (
+  select coalesce(h.wallet_id, s.wallet_id) as wallet_id, coalesce(h.id, s.hold_id) as id, unnest(array_remove(array[
+    case when h.id is null or ${contradicts} then 'hold-steps' end,
+    case when s.has_wrong_entry then 'hold-entry' end,
+    case when h.id is not null and o.amount is distinct from -h.amount then 'hold-without-outcome' end,
+    case when h.closed_at is null and h.id is not null and w.key is null then 'hold-unattended' end
+  ], null)) as fault
+  from ${source}
+) f order by 1, 2, 3 limit ${maxFaultsPerStatement}`
 
 /** The limits make the planner look outcomes and entries up by their keys. */
 const holdsSql = {
-  text: `with step as (
-      select s.wallet_id, s.hold_id, count(*) as steps, max(s.number) as last,
-        sum(s.amount) filter (where s.kind = 'capture') as captured, sum(s.amount) filter (where s.kind in ('void', 'expiry')) as released,
-        bool_or(s.kind = 'capture' and t.amount is distinct from -s.amount) as has_wrong_entry
-      from hold_steps s left join lateral (
-        select t.amount from transfers t where t.wallet_id = s.wallet_id and t.sequence = s.sequence limit 1) t on true
-      where ${inRange('s.wallet_id')} group by 1, 2
-    )
-    select * from (
-      select coalesce(h.wallet_id, s.wallet_id) as wallet_id, coalesce(h.id, s.hold_id) as id, unnest(array_remove(array[
-        case when h.id is null or h.steps <> coalesce(s.steps, 0) or h.steps <> coalesce(s.last, 0)
-          or h.captured + h.extra <> coalesce(s.captured, 0) or (h.ended_by <> 'capture' and h.released <> coalesce(s.released, 0))
-          then 'hold-steps' end,
-        case when s.has_wrong_entry then 'hold-entry' end,
-        case when h.id is not null and o.amount is distinct from -h.amount then 'hold-without-outcome' end,
-        case when h.closed_at is null and h.id is not null and w.key is null then 'hold-unattended' end
-      ], null)) as fault
-      from (select * from holds where ${inRange('wallet_id')}) h
-      full join step s on s.wallet_id = h.wallet_id and s.hold_id = h.id
-      left join lateral (select o.amount from outcomes o where o.reference_key = h.id and o.is_hold and o.wallet_id = h.wallet_id limit 1) o on true
-      left join lateral (select w.key from work w where w.kind = 'expire-holds' and w.key = h.wallet_id::text and w.given_up_at is null limit 1) w
-        on true
-    ) f order by 1, 2, 3 limit ${maxFaultsPerStatement}`,
-  onCluster: noHolds,
+  text: `with step as (${stepsSql(`lateral (
+      select t.amount from transfers t where t.wallet_id = s.wallet_id and t.sequence = s.sequence limit 1) t on true`)}
+    )${faultsSql(
+      contradictsSteps,
+      `${holdsOfRange}
+      left join lateral (select o.amount from outcomes o where ${isOutcome} limit 1) o on true
+      left join lateral (select w.key from work w where ${isWork} limit 1) w on true`,
+    )}`,
+  // One server has a hold, its steps and their entries. Its outcome and its work may be on others.
+  onCluster: `with step as (${stepsSql('transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence')}
+    ), found as materialized (
+      select h.wallet_id, h.id, h.amount, h.closed_at, s.wallet_id as step_wallet_id, s.hold_id, s.has_wrong_entry,
+        ${contradictsSteps} as contradicts
+      from ${holdsOfRange}
+    ), key as materialized (
+      select id from found where id is not null
+    ), o as materialized (
+      select o.reference_key, o.wallet_id, o.amount, o.is_hold from outcomes o where o.reference_key in (select id from key)
+    ), w as materialized (
+      select w.kind, w.key, w.given_up_at from work w
+      where w.kind = 'expire-holds' and ($1::uuid is null or w.key >= $1::text) and ($2::uuid is null or w.key < $2::text)
+    )${faultsSql(
+      's.contradicts',
+      `found h cross join lateral (select h.step_wallet_id as wallet_id, h.hold_id, h.has_wrong_entry, h.contradicts) s
+      left join o on ${isOutcome} left join w on ${isWork}`,
+    )}`,
 }
 
 const problems: Record<HoldCheck, string> = {
@@ -57,7 +81,7 @@ const problems: Record<HoldCheck, string> = {
 }
 
 export async function verifyHolds(db: Queryable, { from, until }: WalletRange, words = formatMinor): Promise<Fault[]> {
-  const wallets = await db.query<HeldRow>({ ...heldSql, values: [from, until] })
+  const wallets = await db.query<HeldRow>(heldSql, [from, until])
   const holds = await db.query<HoldRow>({ ...holdsSql, values: [from, until] })
   return [
     ...wallets.rows.map(({ id, held, remaining }) =>

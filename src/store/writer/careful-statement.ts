@@ -3,6 +3,7 @@ import type { Operation, Wallet } from '../../ledger/decide.ts'
 import { viewHold, type HoldView } from '../../ledger/hold.ts'
 import { decideInTurn, type Step } from '../../ledger/plan.ts'
 import { beginBatch, roundTrip, walletClockSql } from '../cluster/batch.ts'
+import { isUnsettled, readHoldsOnNodes, waitToSettle } from '../cluster/read-holds.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import { commit, type Queryable } from '../connection/database.ts'
 import type { OpenClient } from '../connection/open-client.ts'
@@ -16,7 +17,6 @@ import {
   writeHolds,
   type HoldBook,
   type HoldKey,
-  type HoldPlan,
   type StepKind,
 } from './hold-book.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
@@ -25,7 +25,7 @@ import { asReplay, type HoldResult, type PendingPosting, type PostingResult } fr
 
 export type CarefulAnswers = {
   readonly answers: readonly (readonly [PendingPosting, HoldResult])[]
-  /** Postings of wallets that another transaction has locked. */
+  /** Postings of wallets that another transaction has locked, or has committed on some nodes of a cluster only. */
   readonly held: readonly PendingPosting[]
   readonly holdSteps: readonly StepKind[]
 }
@@ -48,14 +48,16 @@ export async function postLocked(
     const before = new Map(wallets)
     const book = await readBook(client, batch, links, wallets, outcomes)
     if (book) releaseExpired(book, wallets)
-    const { answers, held, planned, reported } = decideEach(batch, links, { wallets, outcomes, book })
+    const { answers, held, planned, reported, unsettled } = decideEach(batch, links, { wallets, outcomes, book })
     // On a cluster also the wallet of a refusal is updated: its row has the clock.
     const written = new Set(planned.map(({ walletId }) => walletId))
     const after = new Map([...wallets].filter(([id, wallet]) => wallet !== before.get(id) || written.has(id)))
     // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
     const writing = after.size > 0 ? write(client, planned, after, writer) : client.query(confirmSql)
+    // On a cluster, both statements insert what they select, for which Citus prepares the commit on every node before any commits.
     const holding = book && writeHolds(client, book)
     await roundTrip([writing, holding, ...journal(client, reported, { before, after }, writer), commit(client)])
+    if (unsettled > 0) await waitToSettle()
     return { answers, held, holdSteps: book?.steps.map(({ kind }) => kind) ?? [] }
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -109,7 +111,7 @@ function hasOutcome({ hold }: PendingPosting): boolean {
   return hold === undefined || hold.kind === 'reserve' || hold.kind === 'capture'
 }
 
-/** Undefined, without a round trip, where no posting is about a hold and no wallet has one; and on a cluster, which has no holds. */
+/** Undefined, without a round trip, where no posting is about a hold and no wallet has one. */
 async function readBook(
   client: Writing,
   batch: readonly PendingPosting[],
@@ -117,7 +119,6 @@ async function readBook(
   wallets: ReadonlyMap<string, Wallet>,
   outcomes: ReadonlyMap<string, Outcome>,
 ): Promise<HoldBook | undefined> {
-  if (client.isCluster?.()) return undefined
   const holding = [...wallets].flatMap(([id, { heldMinor }]) => (heldMinor > 0n ? [id] : []))
   if (holding.length === 0 && !batch.some(({ hold }) => hold)) return undefined
   const named = batch.flatMap(({ hold, referenceKey }, i): HoldKey[] => {
@@ -125,6 +126,8 @@ async function readBook(
     const walletId = hold.kind === 'reserve' ? outcomes.get(referenceKey)?.walletId : links[i]?.walletId
     return walletId ? [{ walletId, id: hold.kind === 'reserve' ? referenceKey : hold.holdId }] : []
   })
+  if (client.isCluster?.())
+    return await readHoldsOnNodes(client, batch, links, { lockedIds: [...wallets.keys()], named })
   return await readHolds(client, holding, named)
 }
 
@@ -148,17 +151,21 @@ function decideEach(
   const planned: Planned[] = []
   /** In the order of each wallet: a capture's entry comes before the step of its hold. */
   const reported: (PostedEntry | HoldEntry)[] = []
+  let unsettled = 0
   const reportHolds = () => book && reported.push(...book.unreported.splice(0))
   for (const [i, posting] of batch.entries()) {
     reportHolds()
     const link = links[i]
     const outcome = hasOutcome(posting) ? outcomes.get(posting.referenceKey) : undefined
     const wallet = link && wallets.get(link.walletId)
-    if (outcome) answers.push([posting, replayOf(outcome, posting, link, book)])
+    if (isUnsettled(book, posting, outcome, wallet !== undefined || !link?.isReachable)) {
+      held.push(posting)
+      unsettled++
+    } else if (outcome) answers.push([posting, replayOf(outcome, posting, link, book)])
     else if (!link?.isReachable) answers.push([posting, { kind: 'unknown-user' }])
     else if (!wallet) held.push(posting)
     else {
-      const plan = posting.hold ? planOf(book, link.walletId, posting, wallet) : { operation: posting }
+      const plan = posting.hold && book ? planHold(book, link.walletId, posting, wallet) : { operation: posting }
       if ('result' in plan) {
         answers.push([posting, plan.result])
         continue
@@ -176,12 +183,7 @@ function decideEach(
     }
   }
   reportHolds()
-  return { answers, held, planned, reported }
-}
-
-/** Without a book the database is distributed. */
-function planOf(book: HoldBook | undefined, walletId: string, posting: PendingPosting, wallet: Wallet): HoldPlan {
-  return book ? planHold(book, walletId, posting, wallet) : { result: { kind: 'hold-refused', refusal: 'HOLDS_OFF' } }
+  return { answers, held, planned, reported, unsettled }
 }
 
 /** A posting that leaves an outcome. */
@@ -221,7 +223,7 @@ function replayOf(
 function findView(book: HoldBook | undefined, { hold: request, referenceKey }: PendingPosting): HoldView | undefined {
   if (!book || !request || request.kind === 'expire') return undefined
   const hold = book.holds.get(request.kind === 'reserve' ? referenceKey : request.holdId)
-  return hold && viewHold(hold, book.at)
+  return hold && viewHold(hold, book.at(hold.walletId))
 }
 
 function resultOf(planned: Planned, hold: HoldView | undefined): HoldResult {

@@ -90,7 +90,7 @@ export async function postWithCaptures(
   return { ...posted.value, answers: [...posted.value.answers, ...answers], ...(holdSteps && { holdSteps }) }
 }
 
-function isCapture({ hold }: PendingPosting): boolean {
+export function isCapture({ hold }: PendingPosting): boolean {
   return hold?.kind === 'capture'
 }
 

@@ -4,7 +4,7 @@
  */
 import { maxOpenHolds, newHold, viewHold, type HoldView } from '../../ledger/hold.ts'
 import type { Sum } from '../../ledger/plan.ts'
-import { plainArray } from '../connection/arrays.ts'
+import { plainArray, textArray } from '../connection/arrays.ts'
 import type { PendingPosting } from './posting.ts'
 import { expireWorkSql } from './stored-holds.ts'
 
@@ -14,6 +14,8 @@ export type HoldParts = {
   readonly sums: string
   readonly sumNames: string
   readonly sumColumns: string
+  /** Before `moved`: what it reads of the holds that are open. */
+  readonly opened: string
   /** Of `moved`: where the changes come from, what it sets, when, and what it returns. */
   readonly changes: string
   readonly set: string
@@ -40,6 +42,7 @@ export const noHolds: HoldParts = {
   sums: '',
   sumNames: '',
   sumColumns: '',
+  opened: '',
   changes: 'change',
   set: '',
   guard: '',
@@ -73,6 +76,7 @@ export function holdParts(first: number): HoldParts {
     sums: `, ${net}::bigint[], ${count}::integer[]`,
     sumNames: ', net_held, holds',
     sumColumns: ', c.net_held, c.holds, c.client_id',
+    opened: '',
     changes: `(
       select change.*, o.open, o.open_held from change cross join lateral (
         select count(*) as open, coalesce(sum(remaining), 0) as open_held from (
@@ -105,8 +109,37 @@ export function holdParts(first: number): HoldParts {
   }
 }
 
+/**
+ * For a cluster, with two more parameters: the apps, because the links were resolved before, and the wallets with new holds. A separate part
+ * reads the open holds, because the server that has them does not know `change`.
+ */
+export function holdPartsOnNodes(first: number): HoldParts {
+  const [clients, wallets] = [4, 5].map((i) => `$${first + i}`)
+  const usual = holdParts(first)
+  return {
+    ...usual,
+    sums: `${usual.sums}, ${clients}::text[]`,
+    sumNames: `${usual.sumNames}, client_id`,
+    opened: `, opened as materialized (
+  select wallet_id, count(*) as open, sum(amount - captured - released) as open_held from holds
+  where wallet_id = any(${wallets}::uuid[]) and closed_at is null group by wallet_id
+)`,
+    changes: `(
+      select change.*, coalesce(o.open, 0) as open, coalesce(o.open_held, 0) as open_held
+      from change left join opened o on o.wallet_id = change.wallet_id
+    ) as change`,
+  }
+}
+
 type Change = { readonly sum: Sum }
 type Planned = { readonly posting: PendingPosting; readonly heldOffsetMinor: bigint }
+
+export function holdValuesOnNodes(
+  changes: readonly (Change & { readonly clientId: string; readonly walletId: string | undefined })[],
+): string[] {
+  const holding = changes.flatMap(({ sum, walletId }) => (sum.holds > 0 && walletId !== undefined ? [walletId] : []))
+  return [textArray(changes, ({ clientId }) => clientId), plainArray(holding, (id) => id)]
+}
 
 export function holdValues(changes: readonly Change[], planned: readonly Planned[]): string[] {
   return [

@@ -10,7 +10,15 @@ import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts
 import type { Queryable } from '../connection/database.ts'
 import { fastJournalSql, fastJournalValues, hasEvents } from '../events/journal.ts'
 import { referenceKeyOfUuid, type Outcome, type OutcomeRefusal } from '../outcomes.ts'
-import { holdParts, holdValues, noHolds, placedHold, type HoldParts } from './fast-holds.ts'
+import {
+  holdParts,
+  holdPartsOnNodes,
+  holdValues,
+  holdValuesOnNodes,
+  noHolds,
+  placedHold,
+  type HoldParts,
+} from './fast-holds.ts'
 import type { StepKind } from './hold-book.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import type { ResolvedLink } from './resolve-links.ts'
@@ -19,6 +27,7 @@ import { asReplay, type ByLink, type PendingPosting, type PostingResult } from '
 type TextParts = {
   readonly changeSql: (holds: HoldParts) => string
   readonly clockSql: string
+  readonly holdParts: (first: number) => HoldParts
   /** For a batch with entries to report. The journal costs the other ones nothing. */
   readonly isJournalled: boolean
   /** For a batch with new holds. They too cost the other ones nothing. */
@@ -50,8 +59,8 @@ const journalParameters = 3
  * of the batch is written. The text for references that are expected to be new relies on that: it looks up only those of changes that
  * were not moved, which saves a sixth of the database's time, and a used reference of the others makes the batch collide.
  */
-function sqlOf({ changeSql, clockSql, isJournalled, hasHolds, isExpectedNew }: TextParts): string {
-  const holds = hasHolds ? holdParts(usualParameters + (isJournalled ? journalParameters : 0) + 1) : noHolds
+function sqlOf({ changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, isExpectedNew }: TextParts): string {
+  const holds = hasHolds ? partsOf(usualParameters + (isJournalled ? journalParameters : 0) + 1) : noHolds
   const repeatedSql = `repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
@@ -66,7 +75,7 @@ function sqlOf({ changeSql, clockSql, isJournalled, hasHolds, isExpectedNew }: T
 )`
   return `
 with change as (${changeSql(holds)}
-), ${isExpectedNew ? `${movedSql}, ${repeatedSql}` : `${repeatedSql}, ${movedSql}`}, unmoved as (
+)${holds.opened}, ${isExpectedNew ? `${movedSql}, ${repeatedSql}` : `${repeatedSql}, ${movedSql}`}, unmoved as (
   select c.n, w.id as wallet_id, w.balance, w.frozen_for is not null as is_frozen, clock_timestamp() as at
   from change c join wallets w on w.id = c.wallet_id
   where c.is_reachable and ${holds.isLone} and w.held = 0 and (w.frozen_for is not null or w.balance + ${holds.taken} < 0)
@@ -104,15 +113,15 @@ const linkedChangeSql = (holds: HoldParts) => `
     as c(link_id, client_id, net, count, lowest, highest${holds.sumNames}, n)
   left join links l on l.id = c.link_id`
 
-/** For a cluster, where the server that writes the batch may not have the links: they are resolved before. It has no holds. */
-const resolvedChangeSql = () => `
-  select * from unnest($1::uuid[], $2::boolean[], ${sums}) with ordinality
-    as c(wallet_id, is_reachable, net, count, lowest, highest, n)`
+/** For a cluster, where the server that writes the batch may not have the links: they are resolved before. */
+const resolvedChangeSql = (holds: HoldParts) => `
+  select * from unnest($1::uuid[], $2::boolean[], ${sums}${holds.sums}) with ordinality
+    as c(wallet_id, is_reachable, net, count, lowest, highest${holds.sumNames}, n)`
 
-const linked = { changeSql: linkedChangeSql, clockSql: 'clock_timestamp()' }
-const resolved = { changeSql: resolvedChangeSql, clockSql: walletClockSql }
+const linked = { changeSql: linkedChangeSql, clockSql: 'clock_timestamp()', holdParts }
+const resolved = { changeSql: resolvedChangeSql, clockSql: walletClockSql, holdParts: holdPartsOnNodes }
 
-const textsOf = (parts: Pick<TextParts, 'changeSql' | 'clockSql' | 'isExpectedNew'>) => {
+const textsOf = (parts: Pick<TextParts, 'changeSql' | 'clockSql' | 'holdParts' | 'isExpectedNew'>) => {
   const named = (name: string, of: Pick<TextParts, 'isJournalled' | 'hasHolds'>) => ({
     name: parts.isExpectedNew ? `${name}-new` : name,
     text: sqlOf({ ...parts, ...of }),
@@ -127,7 +136,7 @@ const textsOf = (parts: Pick<TextParts, 'changeSql' | 'clockSql' | 'isExpectedNe
 
 export const fastStatements = textsOf({ ...linked, isExpectedNew: false })
 export const statementsForNew = textsOf({ ...linked, isExpectedNew: true })
-/** The server of a cluster that has the journal writes every batch with entries to report. */
+/** The server of a cluster that has the journal and the queue writes every batch with entries to report or with new holds. */
 const clusterStatements = textsOf({ ...resolved, isExpectedNew: false })
 
 type AnsweredRow = readonly [
@@ -173,12 +182,10 @@ type HowToPost = {
 /** Does not answer the callers: the lane first checks whether the commit reached the standby. */
 export async function postFast(
   db: Queryable,
-  all: readonly PendingPosting[],
+  batch: readonly PendingPosting[],
   writer: number,
   { links, isExpectedNew = false }: HowToPost = {},
 ): Promise<FastAnswers> {
-  // A cluster has no holds: the careful lane says so.
-  const batch = links && all.some(isNewHold) ? all.filter((posting) => !isNewHold(posting)) : all
   const hasHolds = batch.some(isNewHold)
   const changes = groupByLink(batch, hasHolds)
   const planned = changes.flatMap(({ postings, sum }, i) => {
@@ -192,11 +199,12 @@ export async function postFast(
     }))
   })
   const asked = planned.map(({ posting }) => posting)
-  const linkOf = new Map(links && all.map((posting, i) => [posting, links[i]]))
+  const linkOf = new Map(links && batch.map((posting, i) => [posting, links[i]]))
+  const resolvedOf = ({ postings }: Change) => linkOf.get(postings[0]!)
   const linkValues = links
     ? [
-        plainArray(changes, ({ postings }) => linkOf.get(postings[0]!)?.walletId ?? null),
-        plainArray(changes, ({ postings }) => linkOf.get(postings[0]!)?.isReachable ?? null),
+        plainArray(changes, (change) => resolvedOf(change)?.walletId ?? null),
+        plainArray(changes, (change) => resolvedOf(change)?.isReachable ?? null),
       ]
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
   const isJournalled = hasEvents(batch)
@@ -221,6 +229,15 @@ export async function postFast(
     String(writer),
     ...(isJournalled ? fastJournalValues(asked) : []),
     ...(hasHolds ? holdValues(changes, planned) : []),
+    ...(hasHolds && links
+      ? holdValuesOnNodes(
+          changes.map((change) => ({
+            sum: change.sum,
+            clientId: change.link.clientId,
+            walletId: resolvedOf(change)?.walletId,
+          })),
+        )
+      : []),
   ])
   const width = hasHolds ? 6 : 5
   const answered = zip<AnsweredRow>(columns.slice(0, width))
@@ -276,7 +293,7 @@ function resultOf({ posting, offsetMinor, heldOffsetMinor }: Planned, row: Answe
   return hold ? { kind: 'outcome', outcome, hold } : { kind: 'outcome', outcome }
 }
 
-function isNewHold({ hold }: PendingPosting): boolean {
+export function isNewHold({ hold }: PendingPosting): boolean {
   return hold?.kind === 'reserve'
 }
 

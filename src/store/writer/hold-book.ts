@@ -35,8 +35,10 @@ type HoldStep = {
 }
 
 export type HoldBook = {
-  /** The database's clock, read after the wallets were locked. */
-  readonly at: Date
+  /** The database's clock, read after the wallets were locked: on a cluster that of the server that has the wallet. */
+  readonly at: (walletId: string) => Date
+  /** Only on a cluster: references of captures that were made, although their outcomes may not be visible yet. */
+  readonly used: ReadonlySet<string> | undefined
   readonly holds: Map<string, Hold>
   readonly made: Set<string>
   /** Of holds that were there before. */
@@ -78,15 +80,13 @@ export async function readHolds(
     ],
   })
   const seen = rows.flatMap((row) => (row.id === null ? [] : [toSeenHold(row).hold]))
-  return {
-    at: one(rows).at,
-    holds: new Map(seen.map((hold) => [hold.id, hold])),
-    made: new Set(),
-    changed: new Set(),
-    due: new Set(),
-    steps: [],
-    unreported: [],
-  }
+  const { at } = one(rows)
+  return newBook(seen, () => at)
+}
+
+export function newBook(holds: readonly Hold[], at: HoldBook['at'], used?: ReadonlySet<string>): HoldBook {
+  const byId = new Map(holds.map((hold) => [hold.id, hold]))
+  return { at, used, holds: byId, made: new Set(), changed: new Set(), due: new Set(), steps: [], unreported: [] }
 }
 
 /** Gives back what expired, before anything is decided: no refusal is recorded for want of money that is free again. Gives notices that are due. */
@@ -94,12 +94,13 @@ export function releaseExpired(book: HoldBook, wallets: Map<string, Wallet>): vo
   for (const hold of book.holds.values()) {
     const wallet = wallets.get(hold.walletId)
     if (!wallet) continue
-    if (!isExpiredAt(hold, book.at)) {
-      const noticed = planNotice(hold, book.at)
+    const at = book.at(hold.walletId)
+    if (!isExpiredAt(hold, at)) {
+      const noticed = planNotice(hold, at)
       if (noticed) change(book, noticed, { kind: 'expiring', amountMinor: 0n, actor: 'system' })
       continue
     }
-    const { operation, hold: after } = planRelease(hold, book.at, 'expiry')
+    const { operation, hold: after } = planRelease(hold, at, 'expiry')
     const decision = decide(wallet, operation)
     if (decision.refusal) throw new Error(`an expired hold cannot be released: ${decision.refusal}`)
     wallets.set(hold.walletId, decision.wallet)
@@ -120,11 +121,12 @@ export function planHold(book: HoldBook, walletId: string, posting: PendingPosti
   const request = posting.hold!
   if (request.kind === 'reserve') return planReserve(book, walletId, posting, request.seconds)
   if (request.kind === 'expire') return { result: { kind: 'expired', nextAfterMs: findNextExpiry(book, walletId) } }
+  const at = book.at(walletId)
   const hold = book.holds.get(request.holdId)
   const isFound = hold?.walletId === walletId && (posting.by.clientId ?? hold.clientId) === hold.clientId
   if (!hold || !isFound) return { result: { kind: 'hold-refused', refusal: 'HOLD_NOT_FOUND' } }
   if (request.kind === 'capture') {
-    const plan = planCapture(hold, book.at, request)
+    const plan = planCapture(hold, at, request)
     if ('refusal' in plan) return refused(book, hold, plan.refusal)
     const { operation, hold: after } = plan
     const step = { kind: 'capture', amountMinor: -operation.amountMinor, actor: posting.counterAccount } as const
@@ -132,16 +134,16 @@ export function planHold(book: HoldBook, walletId: string, posting: PendingPosti
   }
   const { actor } = request
   if (request.kind === 'void' && hold.endedBy === 'void') return { result: asResult(book, hold, wallet, true) }
-  const ended = refuseEnded(hold, book.at)
+  const ended = refuseEnded(hold, at)
   if (ended) return refused(book, hold, ended)
   if (request.kind === 'void') {
-    const { operation, hold: after } = planRelease(hold, book.at, 'void')
+    const { operation, hold: after } = planRelease(hold, at, 'void')
     const step = { kind: 'void', amountMinor: -operation.heldMinor!, actor, reason: request.reason } as const
     return { operation, apply: () => change(book, after, step, posting) }
   }
-  const after = extendHold(hold, book.at, request.seconds)
+  const after = extendHold(hold, at, request.seconds)
   if (after === hold) return { result: asResult(book, hold, wallet, false) }
-  const noticeAt = posting.hasEvents ? noticeTimeOf(after.expiresAt, book.at) : null
+  const noticeAt = posting.hasEvents ? noticeTimeOf(after.expiresAt, at) : null
   book.due.add(hold.id)
   change(book, { ...after, noticeAt }, { kind: 'extend', amountMinor: 0n, actor }, posting)
   return { result: asResult(book, after, wallet, false) }
@@ -153,8 +155,9 @@ function planReserve(book: HoldBook, walletId: string, posting: PendingPosting, 
   for (const hold of book.holds.values())
     if (hold.walletId === walletId && hold.clientId === clientId && hold.closedAt === null) open++
   if (open >= maxOpenHolds) return { result: { kind: 'hold-refused', refusal: 'HOLD_LIMIT' } }
-  const made = newHold({ ...posting, walletId, clientId, seconds }, book.at)
-  const hold = { ...made, noticeAt: posting.hasEvents ? noticeTimeOf(made.expiresAt, book.at) : null }
+  const at = book.at(walletId)
+  const made = newHold({ ...posting, walletId, clientId, seconds }, at)
+  const hold = { ...made, noticeAt: posting.hasEvents ? noticeTimeOf(made.expiresAt, at) : null }
   const apply = () => {
     book.due.add(hold.id)
     return change(book, hold, undefined, posting)
@@ -163,12 +166,12 @@ function planReserve(book: HoldBook, walletId: string, posting: PendingPosting, 
 }
 
 function refused(book: HoldBook, hold: Hold, refusal: HoldRefusal): HoldPlan {
-  return { result: { kind: 'hold-refused', refusal, hold: viewHold(hold, book.at) } }
+  return { result: { kind: 'hold-refused', refusal, hold: viewHold(hold, book.at(hold.walletId)) } }
 }
 
 function asResult(book: HoldBook, hold: Hold, wallet: Wallet, isRepeat: boolean): HoldResult {
   const { balanceMinor, heldMinor } = wallet
-  return { kind: 'hold', hold: viewHold(hold, book.at), balanceMinor, heldMinor, isRepeat }
+  return { kind: 'hold', hold: viewHold(hold, book.at(hold.walletId)), balanceMinor, heldMinor, isRepeat }
 }
 
 type NewStep = Pick<HoldStep, 'kind' | 'amountMinor' | 'actor'> & Partial<Pick<HoldStep, 'sequence' | 'reason'>>
@@ -183,14 +186,14 @@ function change(book: HoldBook, hold: Hold, step: NewStep | undefined, posting?:
   // Of the service itself the database decides whether the app has events.
   if (posting?.by.clientId === undefined || posting.hasEvents)
     book.unreported.push({ walletId, clientId, holdId, number })
-  return viewHold(hold, book.at)
+  return viewHold(hold, book.at(hold.walletId))
 }
 
 function findNextExpiry(book: HoldBook, walletId: string): number | null {
   let nextMs = Infinity
   for (const hold of book.holds.values())
     if (hold.walletId === walletId && hold.closedAt === null) nextMs = Math.min(nextMs, nextTimeOf(hold).getTime())
-  return nextMs === Infinity ? null : nextMs - book.at.getTime()
+  return nextMs === Infinity ? null : nextMs - book.at(walletId).getTime()
 }
 
 function nextTimeOf({ noticeAt, expiresAt }: Hold): Date {
@@ -213,8 +216,8 @@ with made as (
   where h.wallet_id = c.wallet_id and h.id = c.id
 ), step as (
   insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, reason, captured, remaining, expires_at, at)
-  select s.*, $40::timestamptz from unnest($29::uuid[], $30::uuid[], $31::integer[], $32::text[], $33::bigint[], $34::bigint[], $35::text[],
-    $36::text[], $37::bigint[], $38::bigint[], $39::timestamptz[]) as s
+  select * from unnest($29::uuid[], $30::uuid[], $31::integer[], $32::text[], $33::bigint[], $34::bigint[], $35::text[],
+    $36::text[], $37::bigint[], $38::bigint[], $39::timestamptz[], $40::timestamptz[])
 ), due as (${expireWorkSql('select wallet_id, due_at from unnest($41::uuid[], $42::timestamptz[]) as n(wallet_id, due_at)')}
 )
 select 1`
@@ -269,7 +272,7 @@ export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> 
     plainArray(steps, ({ hold }) => hold.capturedMinor + hold.extraMinor),
     plainArray(steps, ({ hold }) => remainingOf(hold)),
     plainArray(steps, ({ hold }) => time(hold.expiresAt)),
-    time(book.at)!,
+    plainArray(steps, ({ hold }) => time(book.at(hold.walletId))),
     plainArray(due, ({ walletId }) => walletId),
     plainArray(due, (hold) => time(nextTimeOf(hold))),
   ]

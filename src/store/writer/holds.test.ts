@@ -6,6 +6,7 @@ import { heldCases } from '../../../test/decide-cases.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { holdClient, holdOf, letHoldsAge, sweepHolds } from '../../../test/holds.ts'
 import { lockWaitsSql } from '../../../test/lock-waits.ts'
+import { postFastHere } from '../../../test/post-fast.ts'
 import {
   newApp,
   newUser,
@@ -23,7 +24,6 @@ import type { App } from '../apps.ts'
 import type { Queryable } from '../connection/database.ts'
 import { postLocked } from './careful-statement.ts'
 import { openWriterClient, type WriterClient } from './connection.ts'
-import { postFast } from './fast-statement.ts'
 import { newPending, type HoldResult } from './posting.ts'
 import { openWriter } from './writer.ts'
 
@@ -189,7 +189,7 @@ describe('a new hold', () => {
       const results = await withWriter(async ({ client: db, number: writer }) => {
         const options = { isPatient: true, writer }
         return [
-          await postFast(db, [pendingHold(fast.user, change)], writer),
+          await postFastHere(db, [pendingHold(fast.user, change)], writer),
           await postLocked(db, [pendingHold(careful.user, change)], options),
         ].map(({ answers }) => answers[0]?.[1])
       })
@@ -233,8 +233,8 @@ describe('a new hold', () => {
     await withWriter(async ({ client: db, number }) => {
       const { answers } = await whileLocked(
         user,
-        () => postFast(db, [pendingHold(user, 1n)], number),
-        (other) => postFast(other, [pendingHold(user, 1n)], number),
+        () => postFastHere(db, [pendingHold(user, 1n)], number),
+        (other) => postFastHere(other, [pendingHold(user, 1n)], number),
       )
       expect(answers).toEqual([])
     })

@@ -58,7 +58,7 @@ export type HoldResult =
     }
   | {
       readonly kind: 'hold-refused'
-      readonly refusal: HoldRefusal | 'HOLD_NOT_FOUND' | 'HOLD_UNCOVERED' | 'HOLDS_OFF'
+      readonly refusal: HoldRefusal | 'HOLD_NOT_FOUND' | 'HOLD_UNCOVERED'
       readonly hold?: HoldView
     }
   /** When the next hold of the wallet expires; null when none is open. */

@@ -14,6 +14,7 @@ import {
   type Start,
 } from '../../../test/batch-model.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
+import { postFastHere } from '../../../test/post-fast.ts'
 import { newApp, openTestService, type TestService } from '../../../test/service.ts'
 import { newId, newServiceUserId } from '../../actions/tokens.ts'
 import type { Wallet } from '../../ledger/decide.ts'
@@ -22,7 +23,6 @@ import { allPost, sumUp } from '../../ledger/plan.ts'
 import { referenceKeyOf, referenceKeyOfUuid } from '../outcomes.ts'
 import { postLocked } from './careful-statement.ts'
 import { openWriterClient, type WriterClient } from './connection.ts'
-import { postFast } from './fast-statement.ts'
 import { newPending, type HoldResult, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
 import { openWriter, type Writer } from './writer.ts'
 
@@ -342,11 +342,11 @@ test.each([
           }),
         )
         const postings = groups.map((group) => group.map((ask) => pendingOf(postingOf(run, ask))))
-        const { answers } = await postFast(direct.client, postings.flat(), direct.number, { isExpectedNew })
+        const { answers } = await postFastHere(direct.client, postings.flat(), direct.number, { isExpectedNew })
         const resultOf = new Map(answers)
         const results = postings.map((group) => group.map((posting) => resultOf.get(posting)))
         // Sent again, a recorded posting is a repeat, which neither moves money nor fails its batch. The careful lane answers that of a hold.
-        const again = new Map((await postFast(direct.client, postings.flat(), direct.number)).answers)
+        const again = new Map((await postFastHere(direct.client, postings.flat(), direct.number)).answers)
         for (const [posting, result] of answers)
           if (posting.hold && result.kind === 'outcome') expect(again.get(posting)).toBeUndefined()
           else if (result.kind === 'outcome')

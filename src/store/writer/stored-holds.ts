@@ -36,13 +36,19 @@ export function toSeenHold({ at, ...hold }: HoldRow): SeenHold {
 }
 
 /** The outcome of a hold has the wallet that it is on. The limits make the planner look both up by their keys. */
-const findSql = `select ${holdColumns}, ${holdClockSql} as at from unnest($1::uuid[]) as i(id)
+const findSql = {
+  name: 'find-holds',
+  text: `select ${holdColumns}, ${holdClockSql} as at from unnest($1::uuid[]) as i(id)
   cross join lateral (select wallet_id from outcomes where reference_key = i.id limit 1) as o
-  cross join lateral (select * from holds where wallet_id = o.wallet_id and id = i.id limit 1) as h`
+  cross join lateral (select * from holds where wallet_id = o.wallet_id and id = i.id limit 1) as h`,
+  // The outcome may be on another server than the hold, so the outcomes are collected first.
+  onCluster: `with o as materialized (select wallet_id, reference_key from outcomes where reference_key = any($1::uuid[]))
+  select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.id = o.reference_key`,
+}
 
 export async function findHolds(db: Queryable, ids: readonly string[]): Promise<Map<string, SeenHold>> {
   const values = [plainArray(ids, (id) => id)]
-  const { rows } = await db.query<HoldRow>({ name: 'find-holds', text: findSql, values })
+  const { rows } = await db.query<HoldRow>({ ...findSql, values })
   return new Map(rows.map((row) => [referenceKeyOfUuid(row.id), toSeenHold(row)]))
 }
 
