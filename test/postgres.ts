@@ -40,12 +40,12 @@ export async function testDatabase(): Promise<TestDatabase> {
   return await databaseNamed(name)
 }
 
-/** Without a table; on a cluster, the nodes have joined. */
-export async function emptyDatabase(): Promise<TestDatabase> {
+/** Without a table; on a cluster, that many of its nodes have joined, and the others have the database too. */
+export async function emptyDatabase(joined?: number): Promise<TestDatabase> {
   const name = newName()
   await onEveryNode((admin) => admin.query(`create database ${name}`))
   const nodes = await findCluster()
-  if (nodes) await joinNodes(nodes, name)
+  if (nodes) await joinNodes(nodes, name, joined)
   return await databaseNamed(name)
 }
 
@@ -157,11 +157,11 @@ async function buildTemplate(template: string): Promise<void> {
 }
 
 /** A database of this name on every node is one database of the cluster. */
-async function joinNodes(nodes: readonly Connection[], database: string): Promise<void> {
+async function joinNodes(nodes: readonly Connection[], database: string, joined = nodes.length): Promise<void> {
   for (const node of nodes)
     await withClient(inDatabase(node, database), (client) => client.query('create extension citus'))
   await withClient(await connectionTo(database), async (client) => {
-    for (const [i, { connectionString = '' }] of nodes.entries()) {
+    for (const [i, { connectionString = '' }] of nodes.slice(0, joined).entries()) {
       const { hostname, port } = new URL(connectionString)
       const join = i === 0 ? 'citus_set_coordinator_host' : 'citus_add_node'
       await client.query(`select ${join}($1, $2)`, [hostname, Number(port)])

@@ -1,0 +1,120 @@
+/** The commands of docs/scaling.md that add a node and take it away, on a cluster of the tests, while users spend. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { eventually } from '../../../test/eventually.ts'
+import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
+import { newApp, newUsers, openTestService } from '../../../test/service.ts'
+import { examineCluster } from '../../actions/deployment/examine-cluster.ts'
+import { postForApp } from '../../actions/money/post.ts'
+import { findApp } from '../apps.ts'
+import { openClient } from '../connection/servers.ts'
+import { migrate } from '../migrations/migrate.ts'
+import { verifyBooks } from '../verify/verify.ts'
+import { distribute } from './distribution.ts'
+import { readClusterState } from './state.ts'
+
+setDefaultTimeout(600_000)
+
+/** The SQL of a section, for the node of the test instead of worker3. */
+async function statementsOf(section: string, host: string, port: string): Promise<string[]> {
+  const docs = await readFile(new URL('../../../docs/scaling.md', import.meta.url), 'utf8')
+  const [, text = ''] = docs.split(`\n### ${section}\n`)
+  const [, sql = ''] = /```sql\n([\s\S]*?)```/.exec(text) ?? []
+  const statements = sql.split('\n').filter((line) => line !== '' && !line.startsWith('--'))
+  return statements.map((line) => line.replaceAll('worker3.internal', host).replaceAll('5432', port))
+}
+
+test('the documented commands are there', async () => {
+  expect(await statementsOf('Add a node', 'h', '7')).toEqual([
+    `select citus_add_node('h', 7);`,
+    expect.stringContaining('citus_rebalance_start'),
+  ])
+  expect(await statementsOf('Take a node away', 'h', '7')).toHaveLength(3)
+})
+
+const nodes = await findCluster()
+
+describe.skipIf(nodes === undefined || nodes.length < 3)(
+  'on a cluster with two workers (TEST_DATABASE_URL names none)',
+  () => {
+    test('a node joins and leaves while users spend, and every acknowledged operation is there once', async () => {
+      const database = await emptyDatabase(2)
+      // Not the worker that has not joined yet.
+      const { others: _, ...connection } = database.connection
+      const client = await openClient(connection, { name: 'test' })
+      await migrate(client)
+      await distribute(client)
+      const opened = await openTestService({ WRITER_LANES: '2' }, undefined, () => connection)
+      const { service } = opened
+      const { clientId } = await newApp(service)
+      const app = (await findApp(service.db.pool, clientId))!
+      const users = await newUsers(service, { clientId }, 20)
+      const posting = { referenceType: 'T', description: null, direction: 'credit', amountMinor: 1n } as const
+      const over = new AbortController()
+      let posted = 0
+      const spending = users.map(async ({ serviceUserId }) => {
+        for (let i = 0; !over.signal.aborted;) {
+          // An operation without an answer is tried again, with the same reference.
+          const result = await postForApp(service, app, {
+            ...posting,
+            serviceUserId,
+            referenceId: `${serviceUserId} ${i}`,
+          }).catch(() => undefined)
+          if (result?.kind === 'outcome') [i, posted] = [i + 1, posted + 1]
+        }
+      })
+      const moreIsPosted = async () => {
+        const before = posted
+        await eventually(() => posted > before + users.length, true)
+      }
+      const url = new URL(nodes![2]!.connectionString!)
+      const shardsThere = async () => {
+        const { nodes: all } = await readClusterState(client)
+        return all.find(({ name }) => name === url.host)?.shards
+      }
+      /** Each move takes seconds on a busy machine; one that fails is tried again for hours. */
+      const shardsHaveMoved = async () => {
+        for (;;) {
+          const { rebalance } = await readClusterState(client)
+          if (!rebalance) return
+          expect(rebalance).toMatchObject({ state: 'running', error: undefined })
+          await Bun.sleep(200)
+        }
+      }
+      const checkShards = async () =>
+        examineCluster(await readClusterState(client)).find(({ name }) => name === 'Shards')
+      try {
+        await moreIsPosted()
+        const [add, rebalance] = await statementsOf('Add a node', url.hostname, url.port)
+        await client.query(add!)
+        expect(await checkShards()).toMatchObject({
+          state: 'warn',
+          text: expect.stringContaining(`${url.host} is empty`),
+        })
+        await client.query(rebalance!)
+        await shardsHaveMoved()
+        expect(await shardsThere()).toBeGreaterThan(0)
+        expect(await checkShards()).toMatchObject({ state: 'good' })
+        await moreIsPosted()
+        const [leave, drain, remove] = await statementsOf('Take a node away', url.hostname, url.port)
+        await client.query(leave!)
+        await client.query(drain!)
+        await shardsHaveMoved()
+        expect(await shardsThere()).toBe(0)
+        await client.query(remove!)
+        await moreIsPosted()
+      } finally {
+        over.abort()
+        await Promise.all(spending)
+      }
+      const { rows } = await client.query(
+        'select count(*)::int as count, count(distinct reference_id)::int as once from transfers',
+      )
+      expect(rows).toEqual([{ count: posted, once: posted }])
+      expect(await verifyBooks(connection)).toMatchObject({ faults: 0, transfers: posted })
+      await opened.close()
+      await client.end()
+      await database.drop()
+    })
+  },
+)
