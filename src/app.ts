@@ -10,7 +10,9 @@ import { refuse, refuseFor, type Answer } from './api/reply.ts'
 import type { Route } from './api/route.ts'
 import { sandboxPages } from './api/sandbox.ts'
 import { bulkRoute } from './api/server-bulk.ts'
+import { logRoutes, tilePages } from './api/proofs/log-pages.ts'
 import { serverEventsRoute } from './api/server-events.ts'
+import { serverProofRoute } from './api/proofs/server-proof.ts'
 import { holdRoutes } from './api/holds/server-holds.ts'
 import { serverRoutes } from './api/server.ts'
 import { widgetRoutes } from './api/widget.ts'
@@ -47,6 +49,8 @@ export function buildApp(service: Service): App {
     ...holdRoutes(service),
     bulkRoute(service),
     serverEventsRoute(service),
+    serverProofRoute(service),
+    ...logRoutes(forWidget(service)),
     ...widgetRoutes(forWidget(service)),
     ...topupRoutes(forWidget(service)),
     ...webhookRoutes(service),
@@ -61,6 +65,7 @@ export function buildApp(service: Service): App {
   docsPages(web)
   assetRoute(web)
   sdkRoute(web, service.config.publicUrl)
+  tilePages(forWidget(service), web)
   widgetPages(forWidget(service), web)
   // Admin pages run longer statements.
   adminPages(longRunning(service), web)

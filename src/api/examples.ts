@@ -150,3 +150,21 @@ export const widgetTransactions = walletExample.output.transactions.map((transac
   app: { clientId: 'app_0123456789abcdef0123', name: 'Example shop', logo: null, color: '#0b756d' },
   receiptCode: receiptCodeOf(transaction.id.slice(4)),
 }))
+
+export const proofExample = {
+  input: { referenceType: 'ORDER_PAYMENT', referenceId: 'order_1' },
+  output: {
+    proof:
+      'c2sp.org/tlog-proof@v1\nextra eyJ2ZXJzaW9uIjoxLCJ3YWxsZXQiOiJi…\nindex 41\n…\n\nwallet.example.com/books/2b5c7b0e8f0a1d3c\n42\n…\n',
+    key: 'wallet.example.com/books/2b5c7b0e8f0a1d3c+4f2a91c0+AQ0c…',
+  },
+}
+
+export const checkpointExample = `wallet.example.com/books/2b5c7b0e8f0a1d3c
+42
+c2lnbmVkIHN0YXRlIG9mIHRoZSBsb2csIDMyIGJ5dGU=
+
+— wallet.example.com/books/2b5c7b0e8f0a1d3c TypRwA…
+`
+
+export const logKeyExample = 'wallet.example.com/books/2b5c7b0e8f0a1d3c+4f2a91c0+AQ0c…\n'

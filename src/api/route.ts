@@ -4,6 +4,9 @@ import type { RequestContext } from '../web/request-context.ts'
 import type { UserProof } from '../actions/people/proofs.ts'
 import type { Answer, RefusalCode } from './reply.ts'
 
+/** For signed notes, whose bytes count. */
+export const plainText = 'text/plain; charset=utf-8'
+
 export type Call = { readonly request: Request; readonly context: RequestContext }
 
 /**
@@ -41,7 +44,7 @@ export type Route = {
   /** Also answers HEAD, for load balancers. */
   readonly isProbe?: true
   /** The media type of the output; JSON by default. */
-  readonly mediaType?: 'application/json' | 'text/event-stream'
+  readonly mediaType?: 'application/json' | 'text/event-stream' | typeof plainText
   /**
    * A long answer is compressed. Never where the answer has a token, a code or a link that works once, because its size would reveal
    * them (BREACH), and never on the debit's path.

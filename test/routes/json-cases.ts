@@ -17,7 +17,7 @@ export type JsonCases = {
 export type Signer = (body: string, how?: 'late' | 'forged') => Record<string, string>
 
 /** Routes without authentication: a new one has to be added here. */
-const open = new Set(['/healthz', '/readyz', '/api/openapi.json'])
+const open = new Set(['/healthz', '/readyz', '/api/openapi.json', '/api/log/checkpoint', '/api/log/key'])
 /** Routes of a backend that need no scope: a new one has to be added here. */
 const withoutScope = new Set(['/api/server/link/verify', '/api/widget/session'])
 
@@ -94,7 +94,8 @@ export async function goodValues(rig: Rig, route: Route, owner?: TestUser): Prom
   const amount = fields.includes('amount') && { amount: /\/(debit|hold)$/.test(route.path) ? 0.01 : ten }
   const one = { direction: 'credit', serviceUserId: user.serviceUserId, amount: 10, referenceType: 'ROUTES' }
   const list = fields.includes('operations') && { operations: [{ ...one, referenceId: `routes ${route.path}` }] }
-  return { ...route.example.input, ...Object.fromEntries(own), ...amount, ...list }
+  const entry = route.path === '/api/server/proof' && (await rig.newReference(user, `routes ${route.path}`))
+  return { ...route.example.input, ...Object.fromEntries(own), ...amount, ...list, ...entry }
 }
 
 const nul = 'a\u0000b'

@@ -16,6 +16,7 @@ const open: Record<string, string> = {
   '/docs/:file': '/docs/start.js',
   '/assets/:file': '/assets/none.js',
   '/sdk/:file': '/sdk/billfold.js',
+  '/api/log/tile/:level/:path{.+}': '/api/log/tile/0/000.p/1',
   '/mails/stop': '/mails/stop',
   '/verify': '/verify',
   '/verify/:address': '/verify/none',

@@ -90,6 +90,11 @@ export async function openRig(opened: TestService) {
       const [newest] = (await client.wallet(serviceUserId)).body['transactions'] as { sequence: number }[]
       return newest!.sequence
     },
+    /** The reference of a new entry of the app. */
+    newReference: async ({ serviceUserId }: TestUser, referenceId: string) => {
+      await newClient(opened.app.fetch, app).credit(serviceUserId, 1, referenceId)
+      return { referenceType: 'ORDER', referenceId }
+    },
     /** The id of a new open hold of the app. */
     newHold: async ({ serviceUserId }: TestUser): Promise<string> => {
       const client = newClient(opened.app.fetch, app)

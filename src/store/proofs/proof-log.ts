@@ -131,7 +131,7 @@ export async function readLogParts(db: Queryable, parts: readonly ProofPart[]): 
 }
 
 /** The hashes at a level that is a multiple of eight, as a tile has them. */
-async function readHashes(
+export async function readHashes(
   db: Queryable,
   { level, first, count }: ReturnType<typeof sourceOf>,
 ): Promise<readonly Uint8Array[]> {
