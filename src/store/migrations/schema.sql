@@ -1293,4 +1293,4 @@ create table work (
 );
 CREATE INDEX work_due ON work USING btree (kind, due_at, key) WHERE (given_up_at IS NULL);
 CREATE INDEX work_failing ON work USING btree (failed_at) WHERE (failures > 0);
-CREATE INDEX work_given_up ON work USING btree (given_up_at);
+CREATE INDEX work_given_up ON work USING btree (given_up_at) WHERE (given_up_at IS NOT NULL);
