@@ -76,7 +76,7 @@ export const bookGuards: readonly Guarded[] = [
     file: 'src/store/writer/hold-book.ts',
     tests: [holds, 'src/api/holds/server-holds.test.ts'],
     mutants: [
-      [`if (!isExpiredAt(hold, book.at)) {`, `if (isExpiredAt(hold, book.at)) {`],
+      [`if (!isExpiredAt(hold, at)) {`, `if (isExpiredAt(hold, at)) {`],
       [`(posting.by.clientId ?? hold.clientId) === hold.clientId`, `true`],
       [`if (open >= maxOpenHolds)`, `if (open > maxOpenHolds)`],
       [`if (ended) return refused(book, hold, ended)`, ``],
