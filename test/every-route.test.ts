@@ -7,6 +7,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { signatureHeader, signBody } from '../sandbox/signature.ts'
 import { callbackPath } from '../src/actions/operators/oidc/provider.ts'
+import { sealBooks } from '../src/actions/proofs/seal-books.ts'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { adminForms } from './admin-forms.ts'
 import { formCases, openOperators, pageCases as adminPageCases, readForm, sessionFor } from './routes/admin-cases.ts'
@@ -29,6 +30,8 @@ const sandboxRig = await openRig(sandboxed)
 const admin = await newOperator(opened)
 const operators = await openOperators(bench, admin)
 const forms = adminForms(bench, admin)
+// Signs a checkpoint, which a page offers for download.
+await sealBooks(opened.service)
 const payments = [await newPayment(), await newPayment()] as const
 afterAll(async () => {
   await bench.close()
