@@ -17,13 +17,16 @@ test('what is written while numbers are given gets its numbers in another round,
     },
     () => {},
   )
-  waits.written()
+  const numbered: (readonly string[])[] = []
+  waits.onNumbered((clientIds) => numbered.push(clientIds))
+  waits.written('app_1')
   await eventually(() => rounds.length, 1)
-  waits.written()
-  waits.written()
+  waits.written('app_2')
+  waits.written('app_2')
   rounds[0]!.resolve()
   await eventually(() => rounds.length, 2)
   rounds[1]!.resolve()
+  await eventually(() => numbered, [['app_1'], ['app_2']])
   waits.close()
 })
 

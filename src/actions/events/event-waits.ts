@@ -9,10 +9,10 @@ export type EventWaits = {
    * when too many calls of the app wait already.
    */
   readonly wait: (clientId: string, above: number, limitMs: number, signal: AbortSignal) => Promise<void> | undefined
-  /** This process has just written the journal. */
-  readonly written: () => void
-  /** Calls it whenever this process has given numbers. */
-  readonly onNumbered: (listener: () => void) => void
+  /** This process has just written the journal for the app. */
+  readonly written: (clientId: string) => void
+  /** Calls it when events that this process wrote should have their numbers, with their apps. */
+  readonly onNumbered: (listener: (clientIds: readonly string[]) => void) => void
   readonly count: () => number
   /** Ends every wait and takes no more. */
   readonly close: () => void
@@ -45,7 +45,9 @@ export function openEventWaits(queries: EventQueries, fault: (error: unknown) =>
   /** Written while numbers are given, which may have begun too early to see it. */
   let isDue = false
   let numberedAt = -Infinity
-  let numbered: (() => void) | undefined
+  let numbered: ((clientIds: readonly string[]) => void) | undefined
+  /** The apps with events that the next round gives numbers to. */
+  const unnumbered = new Set<string>()
 
   async function poll(): Promise<void> {
     pollTimer = undefined
@@ -69,6 +71,8 @@ export function openEventWaits(queries: EventQueries, fault: (error: unknown) =>
     numberTimer = undefined
     isNumbering = true
     isDue = false
+    const clientIds = [...unnumbered]
+    unnumbered.clear()
     try {
       await queries.number()
     } catch (error) {
@@ -77,14 +81,20 @@ export function openEventWaits(queries: EventQueries, fault: (error: unknown) =>
     }
     isNumbering = false
     numberedAt = performance.now()
-    numbered?.()
+    numbered?.(clientIds)
     clearTimeout(pollTimer)
     pollTimer = undefined
     schedule(0)
-    if (isDue) written()
+    if (isDue) numberSoon()
   }
 
-  function written(): void {
+  function written(clientId: string): void {
+    if (isClosed) return
+    unnumbered.add(clientId)
+    numberSoon()
+  }
+
+  function numberSoon(): void {
     if (isClosed) return
     if (isNumbering) isDue = true
     else numberTimer ??= setTimeout(() => void number(), untilNumbering())

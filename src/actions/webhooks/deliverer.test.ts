@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { eventually } from '../../../test/eventually.ts'
 import { newAppWithEvents, numberAll } from '../../../test/events/rig.ts'
+import { plansOf, wrongWalks } from '../../../test/query-plans.ts'
 import { startReceiver, type WebhookReceiver } from '../../../test/receiver.ts'
+import { recordQueries } from '../../../test/recorded-queries.ts'
 import { openTestService, operator, type Credentials, type TestService } from '../../../test/service.ts'
 import type { Pool } from '../../store/connection/pool.ts'
-import { claimEndpoints } from '../../store/events/endpoints.ts'
+import { claimEndpoints, claimEndpointsOf } from '../../store/events/endpoints.ts'
 import { findKept } from '../../store/events/feed.ts'
 import { journalPing } from '../../store/events/journal.ts'
 import type { Service } from '../service.ts'
@@ -127,7 +129,8 @@ test('an event begins runs of endpoints that work; the others begin with the tim
   const waiting = startDeliverer(service, {}, hour)
   const accepted = receiver.accepted.length
   await ping(good)
-  waiting.wake()
+  waiting.wake([dead[0]!.clientId])
+  waiting.wake([good.clientId])
   await eventually(() => receiver.accepted.length, accepted + 1)
   await waiting.stop()
   expect(held.length).toBe(0)
@@ -139,6 +142,21 @@ test('an event begins runs of endpoints that work; the others begin with the tim
   expect(claims.length).toBeGreaterThanOrEqual(deadCount / 5)
   expect(Math.max(...claims.map(({ values }) => Number(values[1])))).toBe(5)
   await answerAll(500, deliverer.stop())
+})
+
+test('an event claims by its app, and reads no endpoint of another one', async () => {
+  const { pool } = opened.service.db
+  await pool.query(
+    `insert into endpoints (id, client_id, url, secret, delivered_up_to, last_success_at)
+     select 'ep_' || n, $1, 'https://a.example/', 'x', 0, now() from generate_series(1, 2000) n`,
+    [dead[0]!.clientId],
+  )
+  const sent = await recordQueries(async () => void (await claimEndpointsOf(pool, [good.clientId], 10)))
+  const plans = (await Promise.all(sent.map(plansOf))).flat()
+  await pool.query(`delete from endpoints where url = 'https://a.example/'`)
+  expect(plans.length).toBeGreaterThan(0)
+  const indexes = ['endpoints_of_app', 'endpoints_pkey']
+  expect(plans.flatMap((plan) => wrongWalks(plan, ['endpoints'], indexes))).toEqual([])
 })
 
 test('endpoints that work are claimed however many others are due', async () => {

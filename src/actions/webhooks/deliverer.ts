@@ -6,15 +6,15 @@
 import { inTime } from '../../platform/in-time.ts'
 import { faultFields } from '../../platform/log.ts'
 import { longRunning } from '../../store/connection/database.ts'
-import { claimEndpoints, isProven, type ClaimedEndpoint } from '../../store/events/endpoints.ts'
+import { claimEndpoints, claimEndpointsOf, isProven, type ClaimedEndpoint } from '../../store/events/endpoints.ts'
 import type { Elsewhere } from '../public-fetch.ts'
 import type { Service } from '../service.ts'
 import { deliverTo, type Delivering } from './run-endpoint.ts'
 import { openReceiver } from './post-event.ts'
 
 export type Deliverer = {
-  /** Events have got their numbers. */
-  readonly wake: () => void
+  /** Events of these apps have got their numbers. */
+  readonly wake: (clientIds: readonly string[]) => void
   /** Ends the runs: no new attempts, and a short wait for those under way. */
   readonly stop: () => Promise<void>
 }
@@ -35,15 +35,21 @@ export function startDeliverer(having: Service, elsewhere: Elsewhere = {}, every
   let unproven = 0
   let isEnding = false
   let isClaiming = false
-  let isWanted = false
   let isTimerDue = false
+  /** Apps whose endpoints are claimed before the timer is due. */
+  const woken = new Set<string>()
 
   const isOver = () => isEnding
 
-  function takeLimits() {
-    const mayBegin = isTimerDue ? Math.min(unprovenAtOnce, maxUnproven - unproven) : 0
+  /** All due endpoints with the timer; between two of its ticks those of the woken apps alone, however many others there are. */
+  async function claimNext(): Promise<readonly ClaimedEndpoint[]> {
+    const proven = maxRuns - maxUnproven - (runs.size - unproven)
+    const clientIds = [...woken]
+    woken.clear()
+    if (!isTimerDue) return await claimEndpointsOf(service.db.pool, clientIds, proven)
     isTimerDue = false
-    return { proven: maxRuns - maxUnproven - (runs.size - unproven), unproven: mayBegin }
+    const limits = { proven, unproven: Math.min(unprovenAtOnce, maxUnproven - unproven) }
+    return await claimEndpoints(service.db.pool, limits)
   }
 
   function begin(endpoint: ClaimedEndpoint): void {
@@ -57,15 +63,10 @@ export function startDeliverer(having: Service, elsewhere: Elsewhere = {}, every
   }
 
   async function claim(): Promise<void> {
-    isWanted = true
     if (isClaiming) return
     isClaiming = true
     try {
-      while (isWanted && !isOver()) {
-        isWanted = false
-        const claimed = await claimEndpoints(service.db.pool, takeLimits())
-        for (const endpoint of claimed) begin(endpoint)
-      }
+      while ((isTimerDue || woken.size > 0) && !isOver()) for (const endpoint of await claimNext()) begin(endpoint)
     } catch (error) {
       service.log.warn('endpoints could not be claimed', faultFields(error))
     }
@@ -77,7 +78,10 @@ export function startDeliverer(having: Service, elsewhere: Elsewhere = {}, every
     void claim()
   }, everyMs)
   return {
-    wake: () => void claim(),
+    wake: (clientIds) => {
+      for (const clientId of clientIds) woken.add(clientId)
+      void claim()
+    },
     stop: async () => {
       isEnding = true
       clearInterval(timer)

@@ -148,6 +148,10 @@ const dueSql = `select e.id from endpoints e join event_heads h on h.client_id =
     and (e.next_attempt_at <= now() or (e.failed_events < ${illAfterEvents} and h.last > e.considered_up_to
       and e.considered_up_to < e.delivered_up_to + ${triedEarly}))`
 
+const leaseClaimedSql = (due: string) => `update endpoints e set lease = gen_random_uuid(), leased_until = ${leaseSql}
+  from ${due} as due where e.id = due.id
+  returning ${columnsOf('e')}, e.lease, e.next_attempt_at <= now() as "isDue"`
+
 /** Claims endpoints with something to deliver, the longest due first, and at most so many of each sort. */
 export async function claimEndpoints(
   db: Queryable,
@@ -160,10 +164,25 @@ export async function claimEndpoints(
       ), unproven as materialized (
         ${dueSql} and not ${provenSql} order by e.next_attempt_at, e.id limit $2 for update of e skip locked
       )
-      update endpoints e set lease = gen_random_uuid(), leased_until = ${leaseSql}
-      from (select id from proven union all select id from unproven) as due where e.id = due.id
-      returning ${columnsOf('e')}, e.lease, e.next_attempt_at <= now() as "isDue"`,
+      ${leaseClaimedSql('(select id from proven union all select id from unproven)')}`,
     values: [limits.proven, limits.unproven],
+  })
+  return rows
+}
+
+/** Claims endpoints of these apps that are known to work: a few rows by the index, however many endpoints there are. */
+export async function claimEndpointsOf(
+  db: Queryable,
+  clientIds: readonly string[],
+  limit: number,
+): Promise<ClaimedEndpoint[]> {
+  const { rows } = await db.query<ClaimedEndpoint>({
+    name: 'claim-endpoints-of-apps',
+    text: `with proven as materialized (
+        ${dueSql} and ${provenSql} and e.client_id = any($1::text[]) order by e.next_attempt_at, e.id limit $2 for update of e skip locked
+      )
+      ${leaseClaimedSql('proven')}`,
+    values: [clientIds, limit],
   })
   return rows
 }
