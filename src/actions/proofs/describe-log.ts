@@ -28,7 +28,7 @@ export type DescribedLog = {
 export const sealLateSeconds = 3_600
 export const publicationLateSeconds = 7_200
 
-export const nameOfTarget = ({ kind, place }: CheckpointTarget) => (kind === 'address' ? maskUrl(place) : place)
+const nameOfTarget = ({ kind, place }: CheckpointTarget) => (kind === 'address' ? maskUrl(place) : place)
 
 /** Undefined before the log was begun. */
 export async function describeLog(sealing: Sealing): Promise<DescribedLog | undefined> {
