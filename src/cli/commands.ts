@@ -20,6 +20,7 @@ const files: readonly (readonly [firstWords: string, load: () => Promise<readonl
   ['migrate', async () => (await import('./migrate.ts')).migrateCommands],
   ['distribute', async () => (await import('./distribute.ts')).distributeCommands],
   ['verify', async () => (await import('./books.ts')).booksCommands],
+  ['verify-receipt log', async () => (await import('./receipts.ts')).receiptCommands],
   ['reconcile', async () => (await import('./reconcile.ts')).reconcileCommands],
   ['export import', async () => (await import('./copy.ts')).copyCommands],
   ['keys', async () => (await import('./keys.ts')).keysCommands],

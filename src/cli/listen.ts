@@ -5,8 +5,8 @@ import { eventTypes } from '../actions/webhooks/manage-endpoints.ts'
 import { isWebhookSecret, newWebhookSecret } from '../actions/webhooks/webhook-signature.ts'
 import { CommandRefused, UsageMistake, textOf, type Command, type Invocation, type Io, type Reply } from './command.ts'
 import { numberOf } from './event-flags.ts'
-import { findFeedEnd } from './feed-end.ts'
-import { forwardEvent } from './forward-event.ts'
+import { findFeedEnd } from './feed/feed-end.ts'
+import { forwardEvent } from './feed/forward-event.ts'
 
 export const listenCommands: readonly Command[] = [
   {

@@ -1,7 +1,7 @@
 /** Posts an event to a receiver as an endpoint would get it, until the receiver takes it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BillfoldEvent } from '../../sdk/contract.ts'
-import { deliveryHeaders } from '../actions/webhooks/webhook-signature.ts'
+import type { BillfoldEvent } from '../../../sdk/contract.ts'
+import { deliveryHeaders } from '../../actions/webhooks/webhook-signature.ts'
 
 export type Forwarding = {
   readonly url: string

@@ -1,6 +1,6 @@
 /** The number of an app's last event, found with the calls that every feed has. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BillfoldError, type Billfold } from '../../sdk/server.ts'
+import { BillfoldError, type Billfold } from '../../../sdk/server.ts'
 
 /** Between attempts while the service does not answer. */
 const pauseMs = 1_000
