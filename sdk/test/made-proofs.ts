@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   addLeaves,
-  consistencyParts,
+  beginningParts,
   hashLeaf,
   hashPart,
   inclusionParts,
@@ -21,7 +21,7 @@ export function grow(leaves: readonly Uint8Array[]) {
   const hashesOf = (parts: readonly ProofPart[]) =>
     parts.map((part) => hashPart(part, ({ level, index }) => subtrees.get(`${level}/${index}`)!))
   const pathOf = (index: number) => hashesOf(inclusionParts(index, leaves.length))
-  const sinceOf = (size: number) => ({ size, path: hashesOf(consistencyParts(size, leaves.length)) })
+  const sinceOf = (size: number) => ({ size, path: hashesOf(beginningParts(size, leaves.length)) })
   return { size: leaves.length, root: rootOf(peaks), pathOf, sinceOf }
 }
 
