@@ -19,7 +19,7 @@ import type { PendingPosting, PostingResult } from './posting.ts'
  * wait for its wallet. Hence `hold` asks again, of the row as it is now: if the hold has changed or has expired meanwhile, its step has no
  * number, and nothing of the batch is written.
  */
-const captureStatement = {
+export const captureStatement = {
   name: 'post-fast-captures',
   text: `
 with change as (
