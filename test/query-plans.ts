@@ -44,8 +44,8 @@ export function wrongWalks(
 ): string[] {
   const below = (node.Plans ?? []).flatMap((each) => wrongWalks(each, tables, allowed, firstColumns))
   const { 'Relation Name': table, 'Index Name': index, 'Node Type': type, 'Index Cond': condition } = node
-  // A bitmap of a table is made by the scan of an index below it, which names no table.
-  const isLook = type === 'ModifyTable' || type === 'Bitmap Heap Scan'
+  // A bitmap of a table is made by the scan of an index below it, which names no table. A Tid Scan reads the row with an address.
+  const isLook = ['ModifyTable', 'Bitmap Heap Scan', 'Tid Scan'].includes(type)
   const isByKey = (name: string) =>
     allowed.includes(name) && condition !== undefined && condition.includes(firstColumns?.get(name) ?? '')
   const isWrong =

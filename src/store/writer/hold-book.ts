@@ -200,8 +200,14 @@ function nextTimeOf({ noticeAt, expiresAt }: Hold): Date {
   return noticeAt ?? expiresAt
 }
 
+const changedColumns =
+  'wallet_id, id, captured, released, extra, expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at'
+
+const changedSql = `select * from unnest($18::uuid[], $19::uuid[], $20::bigint[], $21::bigint[], $22::bigint[], $23::timestamptz[],
+  $24::timestamptz[], $25::text[], $26::integer[], $27::timestamptz[], $28::timestamptz[]) as c(${changedColumns})`
+
 /** A hold asks the queue to close it when it expires, and before that for its notice. */
-const writeSql = `
+const writeSql = (changed: string, isChanged: string) => `
 with made as (
   insert into holds (wallet_id, id, client_id, reference_type, reference_id, description, amount, captured, released, extra, created_at,
     expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at)
@@ -210,10 +216,7 @@ with made as (
 ), changed as (
   update holds h set captured = c.captured, released = c.released, extra = c.extra, expires_at = c.expires_at, closed_at = c.closed_at,
     ended_by = c.ended_by, steps = c.steps, initial_expires_at = c.initial_expires_at, notice_at = c.notice_at
-  from unnest($18::uuid[], $19::uuid[], $20::bigint[], $21::bigint[], $22::bigint[], $23::timestamptz[], $24::timestamptz[], $25::text[],
-    $26::integer[], $27::timestamptz[], $28::timestamptz[])
-    as c(wallet_id, id, captured, released, extra, expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at)
-  where h.wallet_id = c.wallet_id and h.id = c.id
+  from (${changed}) as c where ${isChanged}
 ), step as (
   insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, reason, captured, remaining, expires_at, at)
   select * from unnest($29::uuid[], $30::uuid[], $31::integer[], $32::text[], $33::bigint[], $34::bigint[], $35::text[],
@@ -221,6 +224,20 @@ with made as (
 ), due as (${expireWorkSql('select wallet_id, due_at from unnest($41::uuid[], $42::timestamptz[]) as n(wallet_id, due_at)')}
 )
 select 1`
+
+/**
+ * The rows to change are found one by one, as those to read are. No other process changes them, because their wallets are locked. A cluster keeps no
+ * plans, and finds no row of another server by its `ctid`.
+ */
+const writeStatement = {
+  name: 'write-holds',
+  text: writeSql(
+    `select c.*, l.ctid as row_id from (${changedSql}) as c
+    cross join lateral (select ctid from holds where wallet_id = c.wallet_id and id = c.id limit 1) as l`,
+    'h.ctid = c.row_id',
+  ),
+  onCluster: writeSql(changedSql, 'h.wallet_id = c.wallet_id and h.id = c.id'),
+}
 
 const time = (at: Date | null) => at && at.toISOString()
 
@@ -276,5 +293,5 @@ export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> 
     plainArray(due, ({ walletId }) => walletId),
     plainArray(due, (hold) => time(nextTimeOf(hold))),
   ]
-  return client.query({ name: 'write-holds', text: writeSql, values })
+  return client.query({ ...writeStatement, values })
 }
