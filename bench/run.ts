@@ -14,6 +14,7 @@ import { measure } from './measure.ts'
 import { runMutants } from './mutants/run.ts'
 import { measureNodes } from './nodes.ts'
 import { parseOptions, usage, type Options } from './options.ts'
+import { measureProofs } from './proofs.ts'
 import { isBusy, reportText } from './report.ts'
 import { onStage, resultsDir } from './stage.ts'
 import { measureTenants } from './tenants.ts'
@@ -25,6 +26,7 @@ else if (first === 'latency') process.exitCode = (await measureLatency(rest)) ? 
 else if (first === 'limits') process.exitCode = (await measureLimits(rest)) ? 0 : 1
 else if (first === 'events') process.exitCode = (await measureEvents(rest)) ? 0 : 1
 else if (first === 'holds') process.exitCode = (await measureHolds(rest)) ? 0 : 1
+else if (first === 'proofs') process.exitCode = (await measureProofs(rest)) ? 0 : 1
 else if (first === 'mutants') process.exitCode = (await runMutants(rest)) ? 0 : 1
 else if (first === 'tenants') process.exitCode = (await measureTenants(rest)) ? 0 : 1
 else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1

@@ -37,7 +37,14 @@ export type ProofFault =
 
 type RefusedProof = { readonly ok: false; readonly fault: ProofFault; readonly message: string }
 
-export type ProofVerdict = { readonly ok: true; readonly entry: VerifiedEntry } | RefusedProof
+export type ProofVerdict =
+  | {
+      readonly ok: true
+      readonly entry: VerifiedEntry
+      /** Whether the given checkpoint is the one of the proof. One of another log or size, or of an unknown signer, is not, and proves nothing. */
+      readonly isCheckpoint?: boolean
+    }
+  | RefusedProof
 
 export type VerifyOptions = {
   /** Keys that you trust, as the service publishes them; at least one. Get them from somewhere else than the proof. */
@@ -58,7 +65,9 @@ const refused = (fault: ProofFault): RefusedProof => ({ ok: false, fault, messag
 
 export async function verifyProof(file: string, options: VerifyOptions): Promise<ProofVerdict> {
   const opened = await openProof(file, options)
-  return opened.ok ? { ok: true, entry: opened.entry } : opened
+  if (!opened.ok) return opened
+  const { entry, isCheckpoint } = opened
+  return { ok: true, entry, ...(isCheckpoint !== undefined && { isCheckpoint }) }
 }
 
 type OpenedProof =
@@ -68,6 +77,7 @@ type OpenedProof =
       readonly proof: EntryProof
       readonly head: WalletHead
       readonly signed: Checkpoint
+      readonly isCheckpoint: boolean | undefined
     }
   | RefusedProof
 
@@ -81,7 +91,10 @@ async function openProof(file: string, { keys, checkpoint }: VerifyOptions): Pro
   if (signers.length === 0) return refused('UNKNOWN_SIGNER')
   const computed = await computeRoot(proof, signed.size)
   if (computed === null || !isEqual(computed.root, signed.root)) return refused('NOT_IN_THE_BOOKS')
-  if (checkpoint !== undefined && (await contradicts(checkpoint, signed, known))) return refused('OTHER_BOOKS')
+  const other = checkpoint === undefined ? undefined : await readCheckpoint(checkpoint, known)
+  if (other && isSplit(other, signed)) return refused('OTHER_BOOKS')
+  const isCheckpoint =
+    checkpoint === undefined ? undefined : other?.origin === signed.origin && other.size === signed.size
   const { wallet, sequence, amountMinor, currency, atMicros } = proof.entry
   const entry = {
     wallet,
@@ -95,7 +108,7 @@ async function openProof(file: string, { keys, checkpoint }: VerifyOptions): Pro
     logSize: signed.size,
     signedBy: signers.map(({ name }) => name),
   }
-  return { ok: true, entry, proof, head: computed.head, signed }
+  return { ok: true, entry, proof, head: computed.head, signed, isCheckpoint }
 }
 
 export type HistoryVerdict =
@@ -154,10 +167,10 @@ async function readKeys(texts: readonly string[]): Promise<readonly SignerKey[]>
   return keys.filter((key) => key !== null)
 }
 
-/** A signed checkpoint of the same log and size with another root. One of another size says nothing without a consistency proof. */
-async function contradicts(text: string, signed: Checkpoint, keys: readonly SignerKey[]): Promise<boolean> {
+/** Undefined if none of the keys signed it. */
+async function readCheckpoint(text: string, keys: readonly SignerKey[]): Promise<Checkpoint | undefined> {
   const note = parseNote(text.replaceAll('\r\n', '\n'))
-  const other = note && parseCheckpoint(note.text)
-  if (!note || !other || (await findSigners(note, keys)).length === 0) return false
-  return isSplit(other, signed)
+  const checkpoint = note && parseCheckpoint(note.text)
+  if (!note || !checkpoint || (await findSigners(note, keys)).length === 0) return undefined
+  return checkpoint
 }

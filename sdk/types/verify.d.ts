@@ -34,6 +34,8 @@ type RefusedProof = {
 export type ProofVerdict = {
     readonly ok: true;
     readonly entry: VerifiedEntry;
+    /** Whether the given checkpoint is the one of the proof. One of another log or size, or of an unknown signer, is not, and proves nothing. */
+    readonly isCheckpoint?: boolean;
 } | RefusedProof;
 export type VerifyOptions = {
     /** Keys that you trust, as the service publishes them; at least one. Get them from somewhere else than the proof. */

@@ -3,9 +3,10 @@ import { availableParallelism } from 'node:os'
 import { formatMinor, type Currency } from '../ledger/money.ts'
 import type { Fault } from '../store/verify/fault.ts'
 import { verifyBooks, type CoveredEntry, type VerifyResult } from '../store/verify/verify.ts'
-import { UsageMistake, textOf, wholeNumber, type Command, type Invocation } from './command.ts'
+import { UsageMistake, textOf, textsOf, wholeNumber, type Command, type Invocation } from './command.ts'
 import { withData } from './data.ts'
 import { openProgress } from './progress.ts'
+import { checkpointFlags, compareWithSigned, readSigned } from './proofs/signed-books.ts'
 import { formatTime } from './table.ts'
 
 /** In the JSON object; a terminal shows all faults as they are found. */
@@ -26,6 +27,7 @@ export const booksCommands: readonly Command[] = [
         value: 'N',
         about: 'exit code 1 if the books have fewer transfers, as after a restore of the wrong copy',
       },
+      ...checkpointFlags,
     },
     details: `Checks on one snapshot, while the service runs, that
 - all wallets and all counter accounts add up to zero, for each account and day;
@@ -33,11 +35,18 @@ export const booksCommands: readonly Command[] = [
 - every entry has its outcome, every refusal has no entry, and every reference has its key.
 All connections use the same snapshot. Faults are printed as they are found. The last lines say what was covered: wallets, entries, the
 sum of all balances, the first and the last entry. The command changes nothing: an empty database, one of another program and
-one with another schema are refused with exit code 1.`,
-    examples: ['verify', 'verify --jobs 8', 'verify --expect-at-least 250000 --json'],
+one with another schema are refused with exit code 1.
+With --checkpoint and --key it then compares the books with that signed state, as log verify does.`,
+    examples: [
+      'verify',
+      'verify --jobs 8',
+      'verify --expect-at-least 250000 --json',
+      'verify --checkpoint /mnt/other/checkpoint --key wallet.example.com/books/2b5c7b0e8f0a1d3c+4f2a91c0+AQ…',
+    ],
     run: async (invocation) => {
       const jobs = jobsOf(invocation)
       const expected = expectedOf(invocation)
+      const signed = await signedOf(invocation)
       return await withData(invocation, async ({ connection, config: { currency } }) => {
         const progress = openProgress(invocation.io)
         const faults: Fault[] = []
@@ -63,6 +72,7 @@ one with another schema are refused with exit code 1.`,
         const { balanceMinor, ...counts } = result
         const pace = `${seconds} s, ${transfersPerSecond} transfers a second with ${jobs === 1 ? 'one connection' : `${jobs} connections`}`
         const isEnough = result.transfers >= expected
+        const compared = signed && (await compareWithSigned(invocation, connection, signed, currency))
         return {
           json: {
             isExact: result.faults === 0,
@@ -74,6 +84,7 @@ one with another schema are refused with exit code 1.`,
             transfersPerSecond,
             jobs,
             found: faults,
+            ...(compared && { checkpoint: compared.json }),
           },
           text: [
             `${verdictOf(result)} ${pace}.`,
@@ -81,8 +92,9 @@ one with another schema are refused with exit code 1.`,
             ...(isEnough
               ? []
               : [`At least ${expected} transfers were expected, and the books have ${result.transfers}.`]),
+            ...(compared ? [compared.text] : []),
           ].join('\n'),
-          exitCode: result.faults === 0 && isEnough ? 0 : 1,
+          exitCode: result.faults === 0 && isEnough && compared?.isExact !== false ? 0 : 1,
         }
       })
     },
@@ -108,6 +120,13 @@ function coverageOf({ balanceMinor, first, last }: VerifyResult, currency: Curre
 
 function entryOf({ createdAt, transactionId }: CoveredEntry): string {
   return `${formatTime(createdAt)} (${transactionId})`
+}
+
+async function signedOf(invocation: Invocation) {
+  const path = textOf(invocation, 'checkpoint')
+  const hasKey = (textsOf(invocation, 'key') ?? []).length > 0
+  if ((path === undefined) === hasKey) throw new UsageMistake('--checkpoint and --key are given together.')
+  return path === undefined ? undefined : await readSigned(invocation, path)
 }
 
 function expectedOf(invocation: Invocation): number {

@@ -1,24 +1,12 @@
 /** Proofs and the log on the command line: a receipt is checked without a database, the books against a signed state of the log. */
-import { readFile } from 'node:fs/promises'
-import { compareProofs, verifyProof, type VerifiedEntry } from '../../sdk/verify.ts'
-import { findSigners, parseCheckpoint, parseNote, parseSignerKey, type Checkpoint } from '../../sdk/verify/note.ts'
-import { describeLog } from '../actions/proofs/describe-log.ts'
-import { proveEntry } from '../actions/proofs/prove-entry.ts'
-import { verifyLog, type LogFault } from '../actions/proofs/verify-log.ts'
-import { CommandRefused, UsageMistake, textOf, textsOf, wholeNumber, type Command, type Invocation } from './command.ts'
-import { withService } from './data.ts'
-
-const keyFlag = {
-  key: {
-    value: 'KEY',
-    about: 'a public key of the log that you trust, from GET /api/log/key; may be given several times',
-    isRequired: true,
-    isRepeatable: true,
-  },
-} as const
-
-/** In the JSON object; a terminal shows all as they are found. */
-const maxFaultsShown = 1_000
+import { compareProofs, verifyProof, type VerifiedEntry } from '../../../sdk/verify.ts'
+import { describeLog } from '../../actions/proofs/describe-log.ts'
+import { proveEntry } from '../../actions/proofs/prove-entry.ts'
+import { publishEverywhere, type PublishResult } from '../../actions/proofs/publish.ts'
+import { moneyText, parseCurrency } from '../../ledger/money.ts'
+import { CommandRefused, UsageMistake, textOf, textsOf, wholeNumber, type Command } from '../command.ts'
+import { withData, withService } from '../data.ts'
+import { checkpointFlags, compareWithSigned, keyFlag, readSigned, readText } from './signed-books.ts'
 
 export const receiptCommands: readonly Command[] = [
   {
@@ -27,7 +15,7 @@ export const receiptCommands: readonly Command[] = [
     positionals: ['file', '[earlier]'],
     summary: 'check the proof of a payment, without the service and without a database; exit code 1 if it is not right',
     flags: {
-      ...keyFlag,
+      key: { ...keyFlag, isRequired: true },
       checkpoint: { value: 'FILE', about: 'a signed state of the log that you got another way' },
     },
     details: `With a second file, an earlier proof of the same wallet, it also says whether the history was rewritten between them. For that the later
@@ -41,12 +29,17 @@ proof must have been asked for since the number of entries that the earlier one 
       const verdict = await verifyProof(file, { keys, ...(checkpoint !== undefined && { checkpoint }) })
       if (!verdict.ok) return { json: { isRight: false, ...verdict }, text: verdict.message, exitCode: 1 }
       const { entry } = verdict
-      const said = { isRight: true, ...jsonOf(entry) }
-      if (earlier === undefined) return { json: said, text: sentenceOf(entry) }
+      const { isCheckpoint } = verdict
+      const said = { isRight: true, ...jsonOf(entry), ...(isCheckpoint !== undefined && { isCheckpoint }) }
+      const text =
+        isCheckpoint === undefined
+          ? sentenceOf(entry)
+          : `${sentenceOf(entry)}\n${checkpointTexts[String(isCheckpoint)]}`
+      if (earlier === undefined) return { json: said, text }
       const history = await compareProofs([earlier, file], { keys })
       return {
         json: { ...said, history: history.kind, message: history.message },
-        text: `${sentenceOf(entry)}\n${history.message}`,
+        text: `${text}\n${history.message}`,
         exitCode: history.kind === 'kept' ? 0 : 1,
       }
     },
@@ -94,8 +87,8 @@ proof must have been asked for since the number of entries that the earlier one 
     database: 'reads',
     summary: 'compare the books with a signed state of the log, and name what was changed; exit code 1 if anything was',
     flags: {
-      ...keyFlag,
-      checkpoint: { value: 'FILE', about: 'a signed state of the log that was kept outside', isRequired: true },
+      key: { ...checkpointFlags.key, isRequired: true },
+      checkpoint: { ...checkpointFlags.checkpoint, isRequired: true },
     },
     details: `Computes every sealed entry, audit record and day again from the database, and compares them with the state in the file. It names the
 wallet and the entry, the audit record, or the day and the account that is not what was sealed. Run verify too: it checks what the log does not
@@ -104,25 +97,33 @@ have, such as balances.`,
       'log verify --checkpoint /mnt/other/checkpoint --key wallet.example.com/books/2b5c7b0e8f0a1d3c+4f2a91c0+AQ…',
     ],
     run: async (invocation) => {
-      const signed = await readSigned(invocation)
-      return await withService(invocation, async ({ db, config }) => {
-        const found: LogFault[] = []
-        let faults = 0
-        for await (const fault of verifyLog(db.pool, signed, config.currency.code)) {
-          faults++
-          if (found.length < maxFaultsShown) found.push(fault)
-          if (!invocation.isJson) invocation.io.output.write(`${describeFault(fault)}\n`)
-        }
-        return {
-          json: { isExact: faults === 0, leaves: signed.size, faults, found },
-          text:
-            faults === 0
-              ? `The books are what was signed: ${signed.size} leaves of ${signed.origin}.`
-              : `The books are not what was signed: ${faults} faults in ${signed.size} leaves of ${signed.origin}.`,
-          exitCode: faults === 0 ? 0 : 1,
-        }
+      const signed = await readSigned(invocation, textOf(invocation, 'checkpoint')!)
+      return await withData(invocation, async ({ connection, config }) => {
+        const { json, text, isExact } = await compareWithSigned(invocation, connection, signed, config.currency)
+        return { json, text, exitCode: isExact ? 0 : 1 }
       })
     },
+  },
+  {
+    name: 'log publish',
+    database: 'writes',
+    summary:
+      'publish the newest signed state of the log to every target of CHECKPOINTS now; exit code 1 if one does not have it',
+    details: `The service does this by itself after each signature, at most once a minute for each target, and tries again where a target fails.`,
+    examples: ['log publish'],
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const results = await publishEverywhere(service)
+        if (results.length === 0) throw new CommandRefused('CHECKPOINTS names no target.')
+        const shown = results.map(([target, result], i) => ({ ...result, target: i + 1, place: target.kind }))
+        return {
+          json: { targets: shown },
+          text: results
+            .map(([target, result], i) => `Target ${i + 1} (${target.kind}): ${publishText(result)}`)
+            .join('\n'),
+          exitCode: results.every(([, { kind }]) => kind === 'published') ? 0 : 1,
+        }
+      }),
   },
 ]
 
@@ -134,32 +135,16 @@ const refusals = {
   contradiction: 'The entry is not what was sealed.',
 } as const
 
-async function readText(path: string): Promise<string> {
-  return await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CommandRefused(`${path} cannot be read: ${error.code ?? error.message}.`)
-  })
+const checkpointTexts: Record<string, string> = {
+  true: 'The given checkpoint is the same.',
+  false: 'The given checkpoint proves nothing about this: it is of another log or size, or none of the keys signed it.',
 }
 
-/** Refuses a state that none of the keys signed. */
-async function readSigned(invocation: Invocation): Promise<Checkpoint> {
-  const note = parseNote(await readText(textOf(invocation, 'checkpoint')!))
-  const signed = note && parseCheckpoint(note.text)
-  if (!note || !signed) throw new CommandRefused('The file is not a signed state of a log.')
-  const keys = await Promise.all((textsOf(invocation, 'key') ?? []).map(parseSignerKey))
-  const known = keys.filter((key) => key !== null)
-  const signers = (await findSigners(note, known)).filter(({ name }) => name === signed.origin)
-  if (signers.length === 0) throw new CommandRefused('None of the given keys signed this state.')
-  return signed
-}
-
-function describeFault(fault: LogFault): string {
-  if (fault.kind === 'log') return 'log: its leaves are not those that were signed.'
-  if (fault.kind === 'audit') return `audit record ${fault.id}: it was ${fault.was}.`
-  if (fault.kind === 'books')
-    return `books of ${fault.day ?? 'a day'}: ${fault.account ?? 'their row in the log'} is not what was sealed.`
-  const { walletId, from, until, entry } = fault
-  const named = entry === undefined ? `an entry from ${from} to ${until}` : `entry ${entry}`
-  return `wallet ${walletId}: ${named} is not what was sealed.`
+function publishText(result: PublishResult): string {
+  if (result.kind === 'published') return `it has the state of ${result.size} leaves.`
+  if (result.kind === 'nothing-signed') return 'nothing is signed yet.'
+  if (result.kind === 'wait') return 'another attempt has not ended.'
+  return result.kind === 'contradiction' ? `it contradicts the books. ${result.error}` : result.error
 }
 
 const jsonOf = ({ amountMinor, at, ...entry }: VerifiedEntry) => ({
@@ -178,7 +163,9 @@ function sentenceOf({
   origin,
   logSize,
 }: VerifiedEntry): string {
-  const moved = `${amountMinor < 0n ? 'A debit' : 'A credit'} of ${String(amountMinor).replace('-', '')} minor units of ${currency}`
+  const known = parseCurrency(currency)
+  const [kind, minor] = amountMinor < 0n ? ['A debit', -amountMinor] : ['A credit', amountMinor]
+  const moved = `${kind} of ${known ? moneyText(minor, known) : `${minor} minor units of ${currency}`}`
   const reference = texts ? ` (${texts.referenceType} ${texts.referenceId})` : ''
   return [
     `${moved} on ${at.toISOString()}${reference} is entry ${sequence} of a wallet that had ${walletSize}.`,

@@ -1,0 +1,172 @@
+/**
+ * `npm run bench -- proofs`: what sealing costs beside debits, how many bytes it keeps, how soon a proof is made, and how long its check
+ * takes. Sealing works in the background every ten minutes, so its processor time for an entry is compared with that of a debit.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { verifyProof } from '../sdk/verify.ts'
+import type { BenchDatabase } from './cluster.ts'
+import { withCost } from './cost.ts'
+import { checkExactness } from './exactness.ts'
+import { figureTable, toFigure } from './figures.ts'
+import { busyText } from './report.ts'
+import { costsOf, median, type Round } from './rounds.ts'
+import { onStage, resultsDir, runRound, type Site, type Stage } from './stage.ts'
+import { serviceCpuSeconds } from './usage.ts'
+
+/** True if the books are exact; the verdicts are for people. */
+export async function measureProofs(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      users: { type: 'string', default: '20000' },
+      transfers: { type: 'string', default: '9' },
+      seconds: { type: 'string', default: '2' },
+      rounds: { type: 'string', default: '10' },
+      asked: { type: 'string', default: '30' },
+    },
+  })
+  return await onStage(async (stage) => {
+    const site = await stage.openSite('proofs', {
+      users: Number(values.users),
+      transfersPerUser: Number(values.transfers),
+    })
+    await waitUntilSealed(site.database)
+    const rounds: Round[] = []
+    const seconds = Number(values.seconds)
+    for (let i = 0; i <= Number(values.rounds); i++) {
+      const round = await debits(stage, site, seconds)
+      // The first one warms up.
+      if (i > 0) rounds.push(round)
+    }
+    const debit = median(costsOf(rounds, 'debits'))
+    const sealing = await measureSealing(stage, site)
+    const stored = await measureStorage(site.database)
+    const asked = await askForProofs(site, Number(values.asked))
+    const figures = [
+      toFigure('processor time of a debit ÷ with its sealing', [debit / (debit + sealing.secondsEach)]),
+      toFigure('bytes of an entry in the trees', [stored.bytesOfEntry]),
+      toFigure('bytes of a wallet’s state in the log', [stored.bytesOfState]),
+      toFigure('proof, bytes', asked.bytes),
+      toFigure('new entry → proof', asked.madeMs),
+      toFigure('offline check of a proof', asked.checkMs),
+    ]
+    console.log(`\n${figureTable(figures)}\n`)
+    console.log(
+      `sealing ${sealing.entries} entries took ${micros(sealing.secondsEach)} each, and a debit ${micros(debit)}`,
+    )
+    for (const text of busyText(rounds)) console.log(text)
+    const { faults } = await checkExactness(site.database, site.acknowledged, site.seededTransfers)
+    for (const fault of faults) console.log(fault)
+    await writeFile(
+      join(resultsDir, 'proofs.json'),
+      `${JSON.stringify({ figures, sealing, stored, rounds, faults }, null, 2)}\n`,
+    )
+    return faults.length === 0
+  })
+}
+
+const micros = (seconds: number) => `${(seconds * 1e6).toFixed(1)} µs`
+
+async function debits(stage: Stage, { target, server, acknowledged }: Site, seconds: number): Promise<Round> {
+  const usual = { users: Infinity, connections: 128, refused: 0, replayed: 0 } as const
+  return await runRound(stage, 'debits', server, { target, call: 'debit', seconds, ...usual }, acknowledged)
+}
+
+const limitMs = 30 * 60_000
+
+async function waitFor(database: BenchDatabase, fact: string): Promise<void> {
+  for (const until = performance.now() + limitMs; performance.now() < until; await Bun.sleep(200)) {
+    const [row] = await database.query(`select (${fact})::text as is_so`)
+    if (row!['is_so'] === 'true') return
+  }
+  throw new Error(`not so within half an hour: ${fact}`)
+}
+
+const checked = `not exists (select from wallets w left join verified_wallets v on v.wallet_id = w.id where w.sequence > coalesce(v.sequence, 0))`
+const sealed = `not exists (select from wallets w left join wallet_heads h on h.wallet_id = w.id where w.sequence > coalesce(h.size, 0))`
+const isIdle = 'exists (select from log_state where pass_started_at is null)'
+/** Cheap to ask: asking is part of what is measured. */
+const hasPassed = 'exists (select from log_state where pass_started_at is null and next_pass_at > now())'
+
+/** Checks and seals everything, and leaves the next pass to the measurement. */
+async function waitUntilSealed(database: BenchDatabase): Promise<void> {
+  await waitFor(database, checked)
+  await waitFor(database, isIdle)
+  await database.query('update log_state set next_pass_at = now()')
+  await waitFor(database, hasPassed)
+  await waitFor(database, sealed)
+  await database.query(`update log_state set next_pass_at = now() + interval '1 day'`)
+}
+
+/** The processor time of a pass over the new entries, without that of the same seconds of an idle service. */
+async function measureSealing(stage: Stage, { database, server }: Site) {
+  const costOf = async (work: () => Promise<void>) => {
+    const startedAt = performance.now()
+    const { cores } = await withCost(
+      stage.cluster,
+      () => serviceCpuSeconds(server.pid),
+      work,
+      () => 0,
+    )
+    const seconds = (performance.now() - startedAt) / 1_000
+    return { seconds, cpuSeconds: (cores.serverCores + cores.databaseCores) * seconds }
+  }
+  await waitFor(database, checked)
+  const idle = await costOf(async () => await Bun.sleep(15_000))
+  const [{ entries } = { entries: '0' }] = await database.query(
+    'select sum(w.sequence - coalesce(h.size, 0))::text as entries from wallets w left join wallet_heads h on h.wallet_id = w.id',
+  )
+  const pass = await costOf(async () => {
+    await database.query('update log_state set next_pass_at = now()')
+    await waitFor(database, hasPassed)
+  })
+  const cpuSeconds = Math.max(0, pass.cpuSeconds - (idle.cpuSeconds / idle.seconds) * pass.seconds)
+  return { entries: Number(entries), cpuSeconds, secondsEach: cpuSeconds / Number(entries), passSeconds: pass.seconds }
+}
+
+const bytesOf = (tables: readonly string[]) => tables.map((table) => `pg_total_relation_size('${table}')`).join(' + ')
+
+async function measureStorage(database: BenchDatabase) {
+  const [row] =
+    await database.query(`select ${bytesOf(['wallet_marks', 'wallet_subtrees'])} as trees, (select sum(size) from wallet_heads) as entries,
+    ${bytesOf(['log_leaves', 'log_subtrees'])} as log, (select count(*) from log_leaves) as leaves`)
+  const { trees, entries, log, leaves } = row as Record<'trees' | 'entries' | 'log' | 'leaves', string>
+  return { bytesOfEntry: Number(trees) / Number(entries), bytesOfState: Number(log) / Number(leaves) }
+}
+
+/** A debit, and at once its proof, again and again. */
+async function askForProofs({ target, server, acknowledged }: Site, count: number) {
+  const users = (await readFile(target.usersFile, 'utf8')).trim().split('\n')
+  const { clientId, clientSecret } = target
+  const base = `http://127.0.0.1:${server.port}/api/server`
+  const [bytes, madeMs, checkMs]: [number[], number[], number[]] = [[], [], []]
+  for (let i = 0; i < count; i++) {
+    const referenceId = `proof-${process.pid}-${i}`
+    const order = {
+      clientId,
+      clientSecret,
+      serviceUserId: users[i],
+      amount: 0.01,
+      referenceType: 'ORDER_PAYMENT',
+      referenceId,
+    }
+    const body = JSON.stringify(order)
+    const headers = { 'content-type': 'application/json' }
+    const debit = await fetch(`${base}/wallet/debit`, { method: 'POST', headers, body })
+    if (debit.status !== 200) throw new Error(`a debit was refused: ${await debit.text()}`)
+    acknowledged.posted++
+    const startedAt = performance.now()
+    const query = new URLSearchParams({ clientId, clientSecret, referenceType: 'ORDER_PAYMENT', referenceId })
+    const answer = await fetch(`${base}/proof?${query}`)
+    const { proof = '', key = '' } = (await answer.json()) as { proof?: string; key?: string }
+    madeMs.push(performance.now() - startedAt)
+    bytes.push(proof.length)
+    const checkedAt = performance.now()
+    const verdict = await verifyProof(proof, { keys: [key] })
+    checkMs.push(performance.now() - checkedAt)
+    if (!verdict.ok) throw new Error(`a proof is not right: ${answer.status} ${verdict.message}`)
+  }
+  return { bytes, madeMs, checkMs }
+}
