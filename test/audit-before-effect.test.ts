@@ -3,9 +3,11 @@
  * of the admin area and run every command once; triggers record each changed row, in order and with its transaction.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { describeLog } from '../src/actions/proofs/describe-log.ts'
+import { proveEntry } from '../src/actions/proofs/prove-entry.ts'
 import { runDue } from '../src/work/runner.ts'
 import { sendMail } from '../src/work/send-mail.ts'
 import { adminRoutes } from '../src/admin/pages.tsx'
@@ -19,6 +21,7 @@ import { eventually } from './eventually.ts'
 import { adminForms, type AdminForms } from './admin-forms.ts'
 import { newOperator, password, type TestOperator } from './operator.ts'
 import { testDatabase } from './postgres.ts'
+import { sealAll } from './sealed-books.ts'
 import { newApp, newUser, secretsKey } from './service.ts'
 import { openBench, type Bench } from './topup/rig.ts'
 
@@ -45,7 +48,7 @@ const query = async <T>(sql: string, values: unknown[] = []) =>
 
 /**
  * These hold only counters and caches: attempts, requests, the check of the books, submitted forms, known reference types, sign-ins that
- * were sent to the identity provider.
+ * were sent to the identity provider; and the hashes of what is recorded elsewhere.
  */
 const bookkeeping = [
   'limits',
@@ -56,6 +59,15 @@ const bookkeeping = [
   'billfold_migrations',
   'reference_types',
   'oidc_starts',
+  'wallet_heads',
+  'wallet_subtrees',
+  'wallet_marks',
+  'log_leaves',
+  'log_subtrees',
+  'log_days',
+  'log_checkpoints',
+  'log_state',
+  'log_publications',
 ]
 
 /** In a separate schema, so that it is not mistaken for a table of the service. */
@@ -145,6 +157,19 @@ const newReceiptCode = async () => {
   const { serviceUserId } = await newUser(bench.service, bench.credentials)
   const { body } = await newClient(bench.app.fetch, bench.credentials).credit(serviceUserId, 5)
   return receiptCodeOf(String(body['transactionId']).slice('txn_'.length))
+}
+
+/** A new entry that is sealed and proven: the files of its proof and of the newest checkpoint, and the key that checks them. */
+const newProof = async () => {
+  const { serviceUserId, userId } = await newUser(bench.service, bench.credentials)
+  await newClient(bench.app.fetch, bench.credentials).credit(serviceUserId, 5)
+  await sealAll(bench.service)
+  const [proof, checkpoint] = [join(folder, 'entry.proof'), join(folder, 'signed')]
+  const result = await proveEntry(bench.service, { walletId: userId, sequence: 1 })
+  const { newest, publicKey } = (await describeLog(bench.service))!
+  await writeFile(proof, result.kind === 'proof' ? result.file : result.kind)
+  await writeFile(checkpoint, newest!.note)
+  return { userId, proof, checkpoint, key: publicKey! }
 }
 
 /** Every command by its name, with valid arguments. */
@@ -252,6 +277,35 @@ const lines: Record<string, Line> = {
   // This database lacks the extension: the command is refused, and changes nothing.
   distribute: { isRead: true, make: async () => [] },
   verify: { isRead: true, make: async () => [] },
+  'verify-receipt': {
+    isRead: true,
+    make: async () => {
+      const { proof, key } = await newProof()
+      return [proof, '--key', key]
+    },
+  },
+  'log show': {
+    isRead: true,
+    make: async () => {
+      await newProof()
+      return []
+    },
+  },
+  'log prove': { isRead: true, make: async () => [(await newProof()).userId, '1'] },
+  'log verify': {
+    isRead: true,
+    make: async () => {
+      const { checkpoint, key } = await newProof()
+      return ['--checkpoint', checkpoint, '--key', key]
+    },
+  },
+  'log publish': {
+    isRead: true,
+    make: async () => {
+      await newProof()
+      return []
+    },
+  },
   // The card processor in the command's environment is the sandbox.
   reconcile: { make: async () => [] },
   'reconcile settle': {
@@ -279,6 +333,7 @@ function environment(): Record<string, string> {
     BILLFOLD_PASSWORD: password,
     BILLFOLD_CLIENT_SECRET: bench.credentials.clientSecret,
     SECRETS_KEY: `${otherKey},${secretsKey}`,
+    CHECKPOINTS: join(folder, 'published'),
   }
 }
 

@@ -91,6 +91,8 @@ test('the commands that only read are these', () => {
     'admin invites',
     'doctor',
     'verify',
+    'log show',
+    'log verify',
     'export',
   ])
 })

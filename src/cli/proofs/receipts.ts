@@ -96,13 +96,12 @@ have, such as balances.`,
     examples: [
       'log verify --checkpoint /mnt/other/checkpoint --key wallet.example.com/books/2b5c7b0e8f0a1d3c+4f2a91c0+AQ…',
     ],
-    run: async (invocation) => {
-      const signed = await readSigned(invocation, textOf(invocation, 'checkpoint')!)
-      return await withData(invocation, async ({ connection, config }) => {
+    run: async (invocation) =>
+      await withData(invocation, async ({ connection, config }) => {
+        const signed = await readSigned(invocation, textOf(invocation, 'checkpoint')!)
         const { json, text, isExact } = await compareWithSigned(invocation, connection, signed, config.currency)
         return { json, text, exitCode: isExact ? 0 : 1 }
-      })
-    },
+      }),
   },
   {
     name: 'log publish',
