@@ -118,7 +118,13 @@ async function rowsOfOthers(): Promise<Record<string, unknown>> {
       `app:${rival.clientId}`,
     ),
     holds: await read('select * from holds where wallet_id = $1 and client_id <> $2', userId, app.clientId),
-    papers: await read(`select * from paper_links where user_id = $1 and paper->>'kind' <> 'receipt'`, userId),
+    // The page of a receipt offers the proof of the same entry.
+    papers: await read(
+      `select * from paper_links p where user_id = $1 and paper->>'kind' <> 'receipt' and not (paper->>'kind' = 'proof' and exists (
+        select from transfers t where t.wallet_id = p.user_id and t.sequence = (paper->>'sequence')::bigint and t.counter_account = $2))`,
+      userId,
+      `app:${app.clientId}`,
+    ),
   }
 }
 

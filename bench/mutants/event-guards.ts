@@ -66,7 +66,7 @@ export const eventGuards: readonly Guarded[] = [
     area,
     file: 'src/actions/webhooks/deliverer.ts',
     tests: [deliverer],
-    mutants: [[`isTimerDue ? Math.min(unprovenAtOnce, maxUnproven - unproven) : 0`, `maxUnproven - unproven`]],
+    mutants: [[`Math.min(unprovenAtOnce, maxUnproven - unproven)`, `maxUnproven - unproven`]],
   },
   {
     area,

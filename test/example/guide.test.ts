@@ -42,6 +42,7 @@ const elsewhere = [
   'hold-order.mjs',
   'hold.sh',
   'check-payment',
+  'verify-books',
   'check-payment.mjs',
   'db-postgres.mjs',
   'orders.sql',

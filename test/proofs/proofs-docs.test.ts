@@ -75,3 +75,20 @@ test('a proof with another amount is refused', async () => {
   expect(await run()).toEqual({ code: 1, said: 'The signed books do not contain this entry.' })
   await writeFile(path, proof)
 })
+
+test('the whole books are compared with the checkpoint that was kept elsewhere', async () => {
+  const command = (await blockOf('sh verify-books')).replace(
+    'npx billfold',
+    `${process.execPath} ${join(root, 'src/cli.ts')}`,
+  )
+  const env = { ...process.env, DATABASE_URL: opened.databaseUrl }
+  const verify = async () => {
+    const child = Bun.spawn(['sh', '-c', command], { cwd: folder, env, stdout: 'pipe', stderr: 'inherit' })
+    return [await child.exited, await new Response(child.stdout).text()] as const
+  }
+  expect(await verify()).toEqual([0, expect.stringContaining('The books are what was signed')])
+  await opened.service.db.pool
+    .query(`alter table transfers disable trigger user; grant update on transfers to current_user;
+    update transfers set description = 'another'`)
+  expect(await verify()).toEqual([1, expect.stringContaining('entry 1 is not what was sealed')])
+})
