@@ -15,14 +15,19 @@ export async function sealAll(service: Service): Promise<void> {
   await sealBooks(service)
 }
 
+/** One statement at a time, as a cluster requires. */
+export async function queryEach(db: Queryable, statements: string): Promise<void> {
+  for (const each of statements.split(';')) if (each.trim()) await db.query(each)
+}
+
 const setBack = (table: string) => `
   alter table ${table} disable trigger user; grant update on ${table} to current_user;
-  update ${table} set created_at = created_at - interval '3 days';
+  update ${table} set created_at = (created_at at time zone 'UTC' - interval '3 days') at time zone 'UTC';
   alter table ${table} enable trigger user; revoke update on ${table} from current_user;`
 
 /** What was moved until now becomes that of three days ago. Nothing of it may be sealed yet. */
 export async function endDay({ db }: Service): Promise<void> {
-  await db.pool.query(`${setBack('transfers')} ${setBack('outcomes')} update positions set day = day - 3`)
+  await queryEach(db.pool, `${setBack('transfers')} ${setBack('outcomes')} update positions set day = day - 3`)
 }
 
 /** The newest signed state of the log. */
@@ -38,7 +43,7 @@ export async function withTampered<T>({ db }: Service, work: (db: Queryable) => 
   try {
     await connection.query('begin')
     for (const table of ['transfers', 'audit', 'log_leaves', 'log_checkpoints', 'log_days'])
-      await connection.query(`alter table ${table} disable trigger user; grant all on ${table} to current_user`)
+      await queryEach(connection, `alter table ${table} disable trigger user; grant all on ${table} to current_user`)
     return await work(connection)
   } finally {
     await connection.query('rollback')

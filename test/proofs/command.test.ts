@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { callCommand } from '../command.ts'
 import { newClient } from '../client.ts'
-import { sealAll } from '../sealed-books.ts'
+import { queryEach, sealAll } from '../sealed-books.ts'
 import { newApp, newUser, openTestService, secretsKey, type TestService, type TestUser } from '../service.ts'
 
 setDefaultTimeout(180_000)
@@ -81,9 +81,11 @@ test('the books are compared with a state that was kept outside, and a changed e
   expect(both.stdout).toContain('The books are what was signed')
   expect((await cli('verify', '--checkpoint', file)).exitCode).toBe(2)
   expect((await cli('verify', '--key', key)).exitCode).toBe(2)
-  await opened.service.db.pool
-    .query(`alter table transfers disable trigger user; grant update on transfers to current_user;
-    update transfers set amount = amount + 1 where wallet_id = '${user.userId}' and sequence = 2`)
+  await queryEach(
+    opened.service.db.pool,
+    `alter table transfers disable trigger user; grant update on transfers to current_user;
+    update transfers set amount = amount + 1 where wallet_id = '${user.userId}' and sequence = 2`,
+  )
   const wrong = await cli('log', 'verify', '--checkpoint', file, '--key', key)
   expect(wrong.exitCode).toBe(1)
   expect(wrong.stdout).toContain(`wallet ${user.userId}: entry 2 is not what was sealed.`)

@@ -9,6 +9,7 @@ import { newClient } from '../client.ts'
 import { eventually } from '../eventually.ts'
 import { startProcess } from '../process.ts'
 import { newApp, newUser, openTestService, secretsKey, type TestService, type TestUser } from '../service.ts'
+import { queryEach } from '../sealed-books.ts'
 import { logOf, newestOf, sealNow } from './seal-now.ts'
 
 setDefaultTimeout(180_000)
@@ -42,7 +43,7 @@ async function compare(): Promise<readonly Problem[]> {
 
 /** As the owner of the tables can: without the triggers that refuse it. */
 async function rewrite(table: string, sql: string, values: unknown[] = []): Promise<void> {
-  await pool().query(`grant all on ${table} to current_user; alter table ${table} disable trigger user`)
+  await queryEach(pool(), `grant all on ${table} to current_user; alter table ${table} disable trigger user`)
   await pool().query(sql, values)
   await pool().query(`alter table ${table} enable trigger user`)
 }

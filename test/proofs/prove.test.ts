@@ -12,7 +12,7 @@ import { lockUser } from '../../src/store/people/users.ts'
 import { findLog } from '../../src/store/proofs/proof-log.ts'
 import { findTree } from '../../src/store/proofs/wallet-trees.ts'
 import { newClient, type Client } from '../client.ts'
-import { newestSigned, sealAll } from '../sealed-books.ts'
+import { newestSigned, queryEach, sealAll } from '../sealed-books.ts'
 import { newApp, newUser, openTestService, operator } from '../service.ts'
 import type { Credentials, TestService, TestUser } from '../service.ts'
 
@@ -144,8 +144,11 @@ test('proofs of a deleted account stay, those that were made and those that are 
 test('no proof is made of an entry that was changed after it was sealed', async () => {
   const { db } = opened.service
   await prove(ann, 1)
-  await db.pool.query(`alter table transfers disable trigger user; grant update on transfers to current_user;
-    update transfers set description = 'other' where wallet_id = '${ann.userId}' and sequence = 1`)
+  await queryEach(
+    db.pool,
+    `alter table transfers disable trigger user; grant update on transfers to current_user;
+    update transfers set description = 'other' where wallet_id = '${ann.userId}' and sequence = 1`,
+  )
   expect(await proveEntry(opened.service, { walletId: ann.userId, sequence: 1 })).toEqual({ kind: 'contradiction' })
   expect(opened.logged.join()).toContain('an entry is not what was sealed')
 })
@@ -160,8 +163,11 @@ test('a wallet that lost a checked entry is not sealed, and the others are', asy
   await db.pool.query('update books_check set next_pass_at = now()')
   await checkBooks(opened.service)
   const asOwner = async (sql: string) =>
-    await db.pool.query(`alter table transfers disable trigger user; grant all on transfers to current_user; ${sql};
-      alter table transfers enable trigger user; revoke update, delete, truncate on transfers from current_user`)
+    await queryEach(
+      db.pool,
+      `alter table transfers disable trigger user; grant all on transfers to current_user; ${sql};
+      alter table transfers enable trigger user; revoke update, delete, truncate on transfers from current_user`,
+    )
   await asOwner(`create table lost as select * from transfers where wallet_id = '${broken.userId}' and sequence = 2;
     delete from transfers where wallet_id = '${broken.userId}' and sequence = 2`)
   const seal = async () => {

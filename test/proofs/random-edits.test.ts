@@ -49,7 +49,7 @@ function editEntry(): Edit {
   const at = `wallet_id = '${userId}' and sequence = ${sequence}`
   const change = pick([
     `amount = amount + ${1 + Math.floor(Math.random() * 1_000)}`,
-    `created_at = created_at + interval '${1 + Math.floor(Math.random() * 1_000_000)} microseconds'`,
+    `created_at = (created_at at time zone 'UTC' + interval '${1 + Math.floor(Math.random() * 1_000_000)} microseconds') at time zone 'UTC'`,
     `counter_account = counter_account || 'x'`,
     `reference_type = reference_type || 'x'`,
     `reference_id = reverse(reference_id) || '1'`,

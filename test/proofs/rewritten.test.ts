@@ -5,7 +5,7 @@ import type { Checkpoint } from '../../sdk/verify/note.ts'
 import { mergePositions } from '../../src/store/books/merge-positions.ts'
 import type { Queryable } from '../../src/store/connection/database.ts'
 import { newClient, type Client } from '../client.ts'
-import { endDay, newestSigned, sealAll, withTampered } from '../sealed-books.ts'
+import { endDay, newestSigned, queryEach, sealAll, withTampered } from '../sealed-books.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../service.ts'
 
 let opened: TestService
@@ -49,7 +49,7 @@ test('nothing is found where nothing was rewritten, by the old state and by the 
 
 const edits: Record<string, string> = {
   amount: 'update transfers set amount = amount + 1 where wallet_id = $1 and sequence = $2',
-  time: `update transfers set created_at = created_at + interval '1 microsecond' where wallet_id = $1 and sequence = $2`,
+  time: `update transfers set created_at = (created_at at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC' where wallet_id = $1 and sequence = $2`,
   account: `update transfers set counter_account = 'app:other' where wallet_id = $1 and sequence = $2`,
   type: `update transfers set reference_type = reference_type || ' ' where wallet_id = $1 and sequence = $2`,
   reference: `update transfers set reference_id = reference_id || '|' where wallet_id = $1 and sequence = $2`,
@@ -159,8 +159,11 @@ test('what an account moved on a sealed day is named with the account, and the m
 
 test('a log that was changed below its last signature is never signed again', async () => {
   const origin = (await pool().query('select note from log_checkpoints')).rows.length
-  await pool().query(`alter table log_leaves disable trigger user; grant update on log_leaves to current_user;
-    update log_leaves set hash = sha256(hash) where number = (select max(number) from log_leaves)`)
+  await queryEach(
+    pool(),
+    `alter table log_leaves disable trigger user; grant update on log_leaves to current_user;
+    update log_leaves set hash = sha256(hash) where number = (select max(number) from log_leaves)`,
+  )
   await client.credit(users[0]!.serviceUserId, 1)
   const refusal = await sealAll(opened.service).catch(String)
   expect(refusal).toContain('does not continue the signed one')
