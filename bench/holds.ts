@@ -10,7 +10,7 @@ import { checkExactness } from './exactness.ts'
 import { figureTable, toFigure, type Figure } from './figures.ts'
 import type { Job, Result } from './job.ts'
 import { busyText, rateTable } from './report.ts'
-import { median, takeTurns, type Contender, type Round } from './rounds.ts'
+import { costsOf, median, takeTurns, type Contender, type Round } from './rounds.ts'
 import { onStage, resultsDir, runRound, type Site, type Stage } from './stage.ts'
 
 type Run = { readonly stage: Stage; readonly seconds: number; readonly cycles: number }
@@ -113,12 +113,7 @@ async function measureRates(
     console.log(`${done} of ${of}: ${round.name}, ${round.perSecond.toFixed(0)} a second`),
   )
   const overDebits = (wanted: string) => comparisons.find(({ name }) => name === wanted)!.overBase
-  const cost = (name: string) =>
-    median(
-      rounds
-        .filter((round) => round.name === name)
-        .map(({ serverCores, databaseCores, perSecond }) => (serverCores + databaseCores) / perSecond),
-    )
+  const cost = (name: string) => median(costsOf(rounds, name))
   const timeOf = (name: string) => [cost('debits') / cost(name)]
   const figures = [
     toFigure('debits on wallets with a hold ÷ without', overDebits('with a hold')),

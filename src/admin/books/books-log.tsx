@@ -54,8 +54,8 @@ function Targets({ log: { targets, newest }, state }: { log: DescribedLog; state
   if (targets.length === 0)
     return (
       <Line kind="late" title="Checkpoints stay in the database">
-        Whoever owns it can change them together with the books. Name other places in <code>CHECKPOINTS</code>:
-        docs/proofs.md.
+        The owner of the database can change them together with the books. Name other places in <code>CHECKPOINTS</code>
+        : docs/proofs.md.
       </Line>
     )
   return (

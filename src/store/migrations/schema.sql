@@ -231,7 +231,6 @@ create table books_check (
   is_hurried boolean not null default false,
   log_cursor jsonb,
   next_log_at timestamp with time zone not null default now(),
-  log_started_at timestamp with time zone,
   log_checked_at timestamp with time zone,
   log_checked_size bigint,
   constraint books_check_pkey PRIMARY KEY (only_row),
