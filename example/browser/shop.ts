@@ -19,9 +19,9 @@ const wallet = mountWallet(byId('wallet'), {
     return session
   },
   // The widget also sends the serviceUserId. The page does not pass it on: the backend gets it for the code.
-  onLinked: ({ linkCode }) => act('/api/wallet/link', { linkCode }),
-  onUnlinked: () => act('/api/wallet/unlink'),
-  onUpdated: () => refresh(),
+  onLinked: ({ linkCode }) => inTurn(() => act('/api/wallet/link', { linkCode })),
+  onUnlinked: () => inTurn(() => act('/api/wallet/unlink')),
+  onUpdated: () => inTurn(refresh),
   onEvent: showMessage,
   onError: ({ code, message }) => notify('bad', walletProblems[code] ?? message),
 })
@@ -112,16 +112,23 @@ async function post<T>(path: string, body: object = {}): Promise<T> {
   throw Object.assign(new Error(String(answer['message'] ?? answer['code'])), { code: answer['code'] })
 }
 
-let last = Promise.resolve()
+let last: Promise<unknown> = Promise.resolve()
+
+/** Makes requests one after the other: an answer from before a change would otherwise be shown over the answer of that change. */
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const done = last.then(work)
+  last = done.catch(() => {})
+  return done
+}
+
 const waiting = new Set<string>()
 
-/** Runs actions one after the other. An action that is already waiting is not added again, so a double click is one click. */
+/** An action that is already waiting is not added again, so a double click is one click. */
 function run(name: string, work: () => Promise<unknown>): void {
   if (waiting.has(name)) return
   waiting.add(name)
   byId('shop').setAttribute('aria-busy', 'true')
-  last = last
-    .then(async () => void (await work()))
+  inTurn(work)
     .catch((error: unknown) =>
       notify('bad', `The shop could not do that: ${error instanceof Error ? error.message : ''}`),
     )

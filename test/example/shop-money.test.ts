@@ -179,6 +179,25 @@ test('a payment whose answer is lost is sent again, and debited once', async () 
   ])
 })
 
+test('a state that was read during a payment is not shown over the answer of the payment', async () => {
+  await takeGift()
+  const isPaid = async () => (await visit.order('Stoneware mug').locator('.state').textContent()) === 'Paid'
+  const read: number[] = []
+  await visit.page.route('**/api/state', async (route) => {
+    const response = await route.fetch()
+    read.push(response.status())
+    // The answer of the payment overtakes this one.
+    await eventually(isPaid, true)
+    await route.fulfill({ response })
+  })
+  await visit.page.getByRole('switch', { name: 'Lose the next answer' }).check()
+  await visit.buy('Stoneware mug')
+  await eventually(text(visit.purse()), '$32.00')
+  await eventually(() => read.length > 0, true)
+  await visit.page.unrouteAll({ behavior: 'wait' })
+  expect(await text(visit.order('Stoneware mug').locator('.state'))()).toBe('Paid')
+})
+
 test('an order paid while the service is down stays undecided, and is sent again under the same reference', async () => {
   await takeGift()
   await rig.stopService()
