@@ -3,6 +3,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { text } from 'node:stream/consumers'
 import type { Frame, Page } from '@playwright/test'
 import { leaveBy } from '../chromium.ts'
+import { eventually } from '../eventually.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, newUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
@@ -271,6 +272,30 @@ test.each([
     await rig.closePage(page)
   },
 )
+
+test('two choices of mails in quick succession are sent one after the other, and both are kept', async () => {
+  const { page, frame } = await openPart(await newMember(), 'mails')
+  const bothChosen = Promise.withResolvers<void>()
+  let [sent, underWay, most] = [0, 0, 0]
+  await page.route(/\/account\/mails/, async (route) => {
+    most = Math.max(most, ++underWay)
+    sent++
+    await bothChosen.promise
+    const response = await route.fetch()
+    underWay--
+    await route.fulfill({ response })
+  })
+  await untilSeen(frame, '[name=payments]:checked')
+  await frame.locator('[name=receipts]').press('Space')
+  await eventually(() => sent, 1)
+  await frame.locator('[name=payments]').press('Space')
+  bothChosen.resolve()
+  await eventually(() => sent, 2)
+  await page.unrouteAll({ behavior: 'wait' })
+  await until(frame, () => document.querySelectorAll('.account-part [type=checkbox]:checked').length === 1)
+  expect(most).toBe(1)
+  await rig.closePage(page)
+})
 
 test('a user chooses mails and reads the whole history; the account is kept while it has money, and then deleted', async () => {
   const member = await newMember()

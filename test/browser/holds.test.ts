@@ -106,6 +106,34 @@ test('the list opens and closes by keyboard, follows the wallet while it is open
   await rig.closePage(page)
 })
 
+test('a list that was read before a change is not shown over the list after it', async () => {
+  const { tenant, holds } = await fundedTenant()
+  const first = holdOf(await holds.place(tenant.user.serviceUserId, 18, { description: 'Order 1042' }))
+  const second = holdOf(await holds.place(tenant.user.serviceUserId, 2, { description: 'Order 1043' }))
+  const { page, frame } = await openShop(rig, tenant)
+  await tabTo(page, frame, '#open-holds')
+  await page.keyboard.press('Enter')
+  await untilReady(frame, '.holds .entry.held')
+  let count = 0
+  const isListed = (title: string) => async () => (await textsOf(frame, '.holds .entry-title')).includes(title)
+  await page.route('**/api/widget/holds?*', async (route) => {
+    const isFirst = ++count === 1
+    const response = await route.fetch()
+    // The list of the second change overtakes that of the first.
+    if (isFirst) await eventually(isListed('Order 1044'), true)
+    await route.fulfill({ response })
+  })
+  await holds.void(first.id)
+  await eventually(() => count, 1)
+  await holds.void(second.id)
+  await holds.place(tenant.user.serviceUserId, 3, { description: 'Order 1044' })
+  await eventually(isListed('Order 1044'), true)
+  await page.unrouteAll({ behavior: 'wait' })
+  await until(frame, () => document.querySelector('.holds h1')?.textContent === '$3.00 on hold')
+  expect(await textsOf(frame, '.holds .entry-title')).toEqual(['Order 1044'])
+  await rig.closePage(page)
+})
+
 test('when the last hold has ended meanwhile, Back leads to the latest entries', async () => {
   const { tenant, holds } = await fundedTenant()
   const { id } = holdOf(await holds.place(tenant.user.serviceUserId, 18))

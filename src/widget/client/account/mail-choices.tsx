@@ -1,5 +1,5 @@
 /** The mails that the user gets. A change is saved at once and reverted if saving fails. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../call.ts'
 import { useFailureText } from '../failure-text.ts'
 import { usePage } from '../page-context.tsx'
@@ -29,6 +29,12 @@ export function Mails({ token }: PartProps) {
   }
   useEffect(() => void loadChoices(), [])
 
+  const last = useRef(Promise.resolve())
+  /** Sends changes one after the other: each answer has all choices, and that of an earlier change would show an older value. */
+  function change(choice: Choice): void {
+    last.current = last.current.then(() => loadChoices(choice))
+  }
+
   return (
     <>
       <p class="muted">{say('mailsText')}</p>
@@ -43,7 +49,7 @@ export function Mails({ token }: PartProps) {
                   type="checkbox"
                   name={choice}
                   checked={isWanted}
-                  onChange={() => void loadChoices({ choice, isWanted: !isWanted })}
+                  onChange={() => change({ choice, isWanted: !isWanted })}
                 />
                 <span>{say(choiceWords[choice as keyof typeof choiceWords])}</span>
               </label>

@@ -1,5 +1,5 @@
 /** Everything on hold, of all apps. A change of the wallet reads it again. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useNow } from '../activity/latest.tsx'
 import { call, type WidgetHold, type WidgetWallet } from '../call.ts'
 import { formatMoney } from '../format.ts'
@@ -25,11 +25,14 @@ export function HoldList({ wallet, token, skewMs, onBack }: HoldListProps) {
   const isMounted = useIsMounted()
   const [holds, setHolds] = useState<readonly WidgetHold[]>()
   const [hasFailed, setFailed] = useState(false)
+  const asked = useRef(0)
 
   async function read(): Promise<void> {
     setFailed(false)
+    const mine = ++asked.current
     const reply = await call<{ holds: readonly WidgetHold[] }>('holds', token())
-    if (!isMounted()) return
+    // An older list may arrive after a newer one.
+    if (!isMounted() || mine !== asked.current) return
     if (reply.failure) setFailed(true)
     else setHolds(reply.body.holds)
   }
