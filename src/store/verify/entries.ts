@@ -38,13 +38,17 @@ const rightKey = referenceKeySql(
  * What holds for every valid entry `e` and its outcome `o`. The only debits that end below zero are reversals of card payments,
  * and the only credits that do repay a part of a debt. An app's account also has corrections, in the service's namespace.
  */
-const truths: Record<EntryCheck, string> = {
+const ownTruths = {
   'entry-sequence': `e.sequence = coalesce(e.previous_sequence, 0) + 1`,
   'entry-running-balance': `e.balance_after = e.balance_before + e.amount`,
   'entry-overdraft': `(e.balance_after >= 0 or e.amount > 0 or e.counter_account = 'cards')`,
   'entry-time': `(e.previous_at is null or e.created_at >= e.previous_at)`,
   'entry-reference-key': `(uuid_send(e.reference_key) = ${rightKey}
     or (e.counter_account like 'app:%' and ${isServiceOwnSql('e')}))`,
+}
+
+const truths: Record<EntryCheck, string> = {
+  ...ownTruths,
   'entry-without-outcome': `o.reference_key is not null`,
   'entry-with-refusal': `o.refusal is null`,
   'entry-unlike-outcome': `(o.reference_key is null or o.refusal is not null or (o.wallet_id = e.wallet_id
@@ -63,7 +67,10 @@ from entry e
 left join lateral (select * from outcomes o where o.reference_key = e.reference_key limit 1) o on true
 ${whereFaulty}`
 
-/** On a cluster the outcomes of a slice are on any server: the entries are collected first, and their keys sent to all. */
+/**
+ * On a cluster the outcomes of a slice are on any server: the entries are collected first, and their keys sent to all. That takes three
+ * times as long as on one server, so `verifyAgreedEntries` looks for faults first.
+ */
 const faultyEntriesOnCluster = (entries: string) => `
 with entry as materialized (${followed(entries)}), key as materialized (
   select reference_key from entry
@@ -81,6 +88,10 @@ const followed = (entries: string) => `
     lag(t.created_at) over wallet as previous_at
   from (${entries}) t
   window wallet as (partition by t.wallet_id order by t.sequence)`
+
+/** Each server of a cluster checks its own wallets, and returns a row only for a fault. */
+const isFaultySql = (entries: string) => `
+select 1 from (${followed(entries)}) e where e.is_checked and (${Object.values(ownTruths).join(' and ')}) is not true limit 1`
 
 const faultsOfEntries = `select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid as right_key,
   o.wallet_id as outcome_wallet, o.sequence as outcome_sequence, o.amount as outcome_amount, o.balance as outcome_balance,
@@ -115,6 +126,14 @@ export async function verifyEntries(
 ): Promise<Fault[]> {
   const { rows } = await db.query<Row>({ ...rangeSql, values: [from, until] })
   return rows.flatMap((row) => toFaults(row, words))
+}
+
+const isFaultyRangeSql = isFaultySql(entriesOfRange)
+
+/** The same on a cluster, where the entries are known to agree with their outcomes. */
+export async function verifyAgreedEntries(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
+  const { rows } = await db.query(isFaultyRangeSql, [range.from, range.until])
+  return rows.length > 0 ? await verifyEntries(db, range, words) : []
 }
 
 export async function verifyStretchEntries(

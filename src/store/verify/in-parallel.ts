@@ -1,7 +1,8 @@
 /** Several connections that share one snapshot and the work. */
+import type { Checking } from '../cluster/agreement.ts'
 import type { Queryable } from '../connection/database.ts'
 
-export type Connections = readonly [Queryable, ...Queryable[]]
+export type Connections = readonly [Checking, ...Checking[]]
 
 /** Each connection calls `work` until it returns false. When one call fails, the others finish their current call and stop. */
 export async function inParallel(all: Connections, work: (db: Queryable) => Promise<boolean>): Promise<void> {

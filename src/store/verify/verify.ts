@@ -1,7 +1,14 @@
 /** Verifies the books: every invariant, over the whole database in one snapshot, while the service continues to write. */
+import { findAgreement, isSpread } from '../cluster/agreement.ts'
 import { beginSnapshot, endSnapshot, joinSnapshot } from '../cluster/snapshot.ts'
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
-import { verifyEntries, verifyEntryLinks, verifyStretchEntries, verifyStretchEntryLinks } from './entries.ts'
+import {
+  verifyAgreedEntries,
+  verifyEntries,
+  verifyEntryLinks,
+  verifyStretchEntries,
+  verifyStretchEntryLinks,
+} from './entries.ts'
 import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { formatMinor, type Fault, type FormatMoney } from './fault.ts'
@@ -65,7 +72,7 @@ export async function verifyBooks(connection: Connection, options: VerifyOptions
 }
 
 /** The same in a transaction that is already open. */
-export async function verifySnapshot(db: Queryable, options: VerifyOptions = {}): Promise<VerifyResult> {
+export async function verifySnapshot(db: Connections[0], options: VerifyOptions = {}): Promise<VerifyResult> {
   return await verifyTogether([db], options)
 }
 
@@ -86,7 +93,8 @@ async function verifyTogether(all: Connections, options: VerifyOptions): Promise
   }
   let done = 0
   onProgress?.({ part: 'wallets', done, total })
-  const take = openSlices(entriesPerSlice(entries, all.length))
+  const next = openSlices(entriesPerSlice(entries, all.length))
+  const take = isSpread(all[0]) ? await takeCompared(all, next, signal) : next
   await inParallel(all, async (db) => {
     signal?.throwIfAborted()
     const slice = await take(db)
@@ -122,8 +130,12 @@ function entriesPerSlice(entries: number, jobs: number): number {
   return jobs === 1 ? maxEntriesPerSlice : Math.min(maxEntriesPerSlice, Math.ceil(entries / (jobs * 8)) || 1)
 }
 
+type TakeSlice = (db: Queryable) => Promise<(Slice & Agreed) | undefined>
+/** The entries are known to agree with their outcomes. */
+type Agreed = { readonly isAgreed?: boolean }
+
 /** Returns one slice after another to concurrent callers; undefined after the last. */
-function openSlices(entriesAtMost: number): (db: Queryable) => Promise<Slice | undefined> {
+function openSlices(entriesAtMost: number): TakeSlice {
   let from: string | null | undefined = null
   const next = async (db: Queryable) => {
     if (from === undefined) return undefined
@@ -139,12 +151,25 @@ function openSlices(entriesAtMost: number): (db: Queryable) => Promise<Slice | u
   }
 }
 
+/** On a cluster: all slices, after their entries were compared with the outcomes, which may be on other servers. */
+async function takeCompared(all: Connections, next: TakeSlice, signal: AbortSignal | undefined): Promise<TakeSlice> {
+  const slices: Slice[] = []
+  for (let slice = await next(all[0]); slice; slice = await next(all[0])) {
+    signal?.throwIfAborted()
+    slices.push(slice)
+  }
+  const agreement = await findAgreement(all, slices)
+  const compared = slices.map((slice, i) => ({ ...slice, isAgreed: agreement[i]! })).values()
+  return () => Promise.resolve(compared.next().value)
+}
+
 /**
  * All faults of a range of wallets. The statements need one snapshot: call it in a repeatable read transaction. One short
  * transaction per slice is enough, because no check looks beyond the range.
  */
-export async function verifySlice(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
-  return [...(await verifyEntries(db, range, words)), ...(await verifyExceptEntries(db, range, words))]
+export async function verifySlice(db: Queryable, range: WalletRange & Agreed, words = formatMinor): Promise<Fault[]> {
+  const ofEntries = range.isAgreed ? await verifyAgreedEntries(db, range, words) : await verifyEntries(db, range, words)
+  return [...ofEntries, ...(await verifyExceptEntries(db, range, words))]
 }
 
 /** All checks except those of single entries, which are nearly all of the work. */
