@@ -42,7 +42,11 @@ async function prove({ size, sequence, since, isRewritten = false }: Made): Prom
     since: since === undefined ? null : tree.sinceOf(since),
     index: size,
     path: log.pathOf(size),
-    checkpoint: await signNote(checkpointText(origin, log.size, log.root), origin, seed),
+    checkpoint: await signNote(
+      checkpointText({ origin, size: log.size, root: log.root, signedAt: null }),
+      origin,
+      seed,
+    ),
   }
 }
 

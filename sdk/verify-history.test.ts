@@ -53,7 +53,7 @@ async function newWallet(count: number, changed = 0, wallet = name('a')): Promis
       since: since === undefined ? null : { size: since, path: hashesOf(beginningParts(since, size)) },
       index: 0,
       path: heads.hashesOf(inclusionParts(0, size)),
-      checkpoint: await signNote(checkpointText(log, size, heads.root), log, seed),
+      checkpoint: await signNote(checkpointText({ origin: log, size, root: heads.root, signedAt: null }), log, seed),
     }
   }
   return { entries, prove }

@@ -8,6 +8,7 @@ import { verifyProof, type ProofVerdict } from './verify.ts'
 
 const origin = 'wallet.example/books/1'
 const seed = newKeySeed()
+const signedAt = new Date('2026-03-04T02:00:00.123Z')
 let key: string
 
 beforeAll(async () => {
@@ -25,7 +26,7 @@ async function makeProofs(): Promise<EntryProof[]> {
     }),
   )
   const log = grow(wallets.map(({ wallet, tree: { size, root } }) => headLeaf({ wallet, size, root })))
-  const checkpoint = await signNote(checkpointText(origin, log.size, log.root), origin, seed)
+  const checkpoint = await signNote(checkpointText({ origin, size: log.size, root: log.root, signedAt }), origin, seed)
   return wallets.flatMap(({ entries, tree }, index) =>
     entries.map(({ entry, texts, salt }) => ({
       entry,
@@ -59,6 +60,7 @@ test('every entry is proven by its file, which is read as it was written', async
         walletSize: proof.walletSize,
         texts: proof.words.texts!,
         origin,
+        signedAt,
         signedBy: [origin],
       },
     })

@@ -1,12 +1,23 @@
-/** Checks proofs of entries without the service, with WebCrypto alone: in Node, in a browser, offline. */
+/** Checks proofs of entries and positions without the service, with WebCrypto alone: in Node, in a browser, offline. */
 import { compareHistories } from './verify/history.ts'
 import type { EntryTexts, WalletHead } from './verify/leaves.ts'
 import { findSigners, parseCheckpoint, parseNote, parseSignerKey } from './verify/note.ts'
 import type { Checkpoint, SignerKey } from './verify/note.ts'
-import { computeRoot, parseProof, type EntryProof } from './verify/proof-file.ts'
+import type { ProvenPosition } from './verify/position.ts'
+import { computeRoot, isPosition, parseProof, type EntryProof } from './verify/proof-file.ts'
 import { isEqual } from './verify/tree.ts'
 
-export type VerifiedEntry = {
+/** Who signed the books that contain it. */
+type Signed = {
+  /** The log that signed it, and its size then. */
+  readonly origin: string
+  readonly logSize: number
+  /** When, by the clock of the log. Null in a proof of a log that does not say so. */
+  readonly signedAt: Date | null
+  readonly signedBy: readonly string[]
+}
+
+export type VerifiedEntry = Signed & {
   /** The wallet's name in the log. Two proofs of one wallet have the same. */
   readonly wallet: string
   readonly sequence: number
@@ -18,11 +29,14 @@ export type VerifiedEntry = {
   readonly at: Date
   /** Null where the words were erased. */
   readonly texts: EntryTexts | null
-  /** The log that signed it, and its size then. */
-  readonly origin: string
-  readonly logSize: number
-  readonly signedBy: readonly string[]
 }
+
+/** An account at the end of a day, in UTC. */
+export type VerifiedPosition = Signed &
+  ProvenPosition & {
+    /** What the account had received less what it had paid, in minor units. */
+    readonly balanceMinor: bigint
+  }
 
 /** What is wrong with a proof: each has one cause. */
 export type ProofFault =
@@ -37,13 +51,12 @@ export type ProofFault =
 
 type RefusedProof = { readonly ok: false; readonly fault: ProofFault; readonly message: string }
 
+/** Whether the given checkpoint is the one of the proof. One of another log or size, or of an unknown signer, is not, and proves nothing. */
+type Compared = { readonly isCheckpoint?: boolean }
+
 export type ProofVerdict =
-  | {
-      readonly ok: true
-      readonly entry: VerifiedEntry
-      /** Whether the given checkpoint is the one of the proof. One of another log or size, or of an unknown signer, is not, and proves nothing. */
-      readonly isCheckpoint?: boolean
-    }
+  | (Compared & { readonly ok: true; readonly kind: 'entry'; readonly entry: VerifiedEntry })
+  | (Compared & { readonly ok: true; readonly kind: 'position'; readonly position: VerifiedPosition })
   | RefusedProof
 
 export type VerifyOptions = {
@@ -56,7 +69,7 @@ export type VerifyOptions = {
 const messages: Record<ProofFault, string> = {
   NOT_A_PROOF: 'This file is not a proof, or it is damaged.',
   UNKNOWN_SIGNER: 'None of the trusted keys signed this proof.',
-  NOT_IN_THE_BOOKS: 'The signed books do not contain this entry.',
+  NOT_IN_THE_BOOKS: 'The signed books do not contain what this file says.',
   OTHER_BOOKS:
     'The given checkpoint is of the same log and the same size, and it differs: there are two versions of the books.',
 }
@@ -66,17 +79,29 @@ const refused = (fault: ProofFault): RefusedProof => ({ ok: false, fault, messag
 export async function verifyProof(file: string, options: VerifyOptions): Promise<ProofVerdict> {
   const opened = await openProof(file, options)
   if (!opened.ok) return opened
-  const { entry, isCheckpoint } = opened
-  return { ok: true, entry, ...(isCheckpoint !== undefined && { isCheckpoint }) }
+  const { isCheckpoint } = opened
+  const compared = { ...(isCheckpoint !== undefined && { isCheckpoint }) }
+  return opened.kind === 'entry'
+    ? { ok: true, kind: 'entry', entry: opened.entry, ...compared }
+    : { ok: true, kind: 'position', position: opened.position, ...compared }
+}
+
+type OpenedEntry = {
+  readonly ok: true
+  readonly kind: 'entry'
+  readonly entry: VerifiedEntry
+  readonly proof: EntryProof
+  readonly head: WalletHead
+  readonly signed: Checkpoint
+  readonly isCheckpoint: boolean | undefined
 }
 
 type OpenedProof =
+  | OpenedEntry
   | {
       readonly ok: true
-      readonly entry: VerifiedEntry
-      readonly proof: EntryProof
-      readonly head: WalletHead
-      readonly signed: Checkpoint
+      readonly kind: 'position'
+      readonly position: VerifiedPosition
       readonly isCheckpoint: boolean | undefined
     }
   | RefusedProof
@@ -95,20 +120,20 @@ async function openProof(file: string, { keys, checkpoint }: VerifyOptions): Pro
   if (other && isSplit(other, signed)) return refused('OTHER_BOOKS')
   const isCheckpoint =
     checkpoint === undefined ? undefined : other?.origin === signed.origin && other.size === signed.size
-  const { wallet, sequence, amountMinor, currency, atMicros } = proof.entry
-  const entry = {
-    wallet,
-    sequence,
-    walletSize: proof.walletSize,
-    amountMinor,
-    currency,
-    at: new Date(Number(atMicros / 1000n)),
-    texts: proof.words.texts,
-    origin: signed.origin,
-    logSize: signed.size,
-    signedBy: signers.map(({ name }) => name),
+  const { origin, size: logSize, signedAt } = signed
+  const by = { origin, logSize, signedAt, signedBy: signers.map(({ name }) => name) }
+  if (isPosition(proof)) {
+    const { position } = proof
+    const balanceMinor = position.debitedMinor - position.creditedMinor
+    return { ok: true, kind: 'position', position: { ...position, balanceMinor, ...by }, isCheckpoint }
   }
-  return { ok: true, entry, proof, head: computed.head, signed, isCheckpoint }
+  const entry = { ...describeEntry(proof), ...by }
+  return { ok: true, kind: 'entry', entry, proof, head: computed.head!, signed, isCheckpoint }
+}
+
+function describeEntry({ entry, walletSize, words: { texts } }: EntryProof): Omit<VerifiedEntry, keyof Signed> {
+  const { wallet, sequence, amountMinor, currency, atMicros } = entry
+  return { wallet, sequence, walletSize, amountMinor, currency, at: new Date(Number(atMicros / 1000n)), texts }
 }
 
 export type HistoryVerdict =
@@ -124,6 +149,8 @@ export type HistoryVerdict =
   /** The later proof does not say how it continues the earlier one: ask for a proof `since` that size. */
   | { readonly kind: 'no-link'; readonly since: number; readonly message: string }
   | { readonly kind: 'other-wallet'; readonly message: string }
+  /** One of them is of an account, which has no history to compare. */
+  | { readonly kind: 'no-wallet'; readonly message: string }
   /** One of them is not a proof by itself. */
   | { readonly kind: 'refused'; readonly fault: ProofFault; readonly message: string }
 
@@ -135,6 +162,8 @@ export async function compareProofs(
   const [a, b] = [await openProof(files[0], { keys }), await openProof(files[1], { keys })]
   if (!a.ok) return { kind: 'refused', fault: a.fault, message: a.message }
   if (!b.ok) return { kind: 'refused', fault: b.fault, message: b.message }
+  if (a.kind !== 'entry' || b.kind !== 'entry')
+    return { kind: 'no-wallet', message: 'Only two proofs of entries of one wallet can be compared.' }
   if (a.entry.wallet !== b.entry.wallet)
     return { kind: 'other-wallet', message: 'These are proofs of two different wallets.' }
   const [earlier, later] = a.head.size <= b.head.size ? [a, b] : [b, a]

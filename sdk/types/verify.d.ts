@@ -1,5 +1,15 @@
 import type { EntryTexts } from './verify/leaves.ts';
-export type VerifiedEntry = {
+import type { ProvenPosition } from './verify/position.ts';
+/** Who signed the books that contain it. */
+type Signed = {
+    /** The log that signed it, and its size then. */
+    readonly origin: string;
+    readonly logSize: number;
+    /** When, by the clock of the log. Null in a proof of a log that does not say so. */
+    readonly signedAt: Date | null;
+    readonly signedBy: readonly string[];
+};
+export type VerifiedEntry = Signed & {
     /** The wallet's name in the log. Two proofs of one wallet have the same. */
     readonly wallet: string;
     readonly sequence: number;
@@ -11,10 +21,11 @@ export type VerifiedEntry = {
     readonly at: Date;
     /** Null where the words were erased. */
     readonly texts: EntryTexts | null;
-    /** The log that signed it, and its size then. */
-    readonly origin: string;
-    readonly logSize: number;
-    readonly signedBy: readonly string[];
+};
+/** An account at the end of a day, in UTC. */
+export type VerifiedPosition = Signed & ProvenPosition & {
+    /** What the account had received less what it had paid, in minor units. */
+    readonly balanceMinor: bigint;
 };
 /** What is wrong with a proof: each has one cause. */
 export type ProofFault = 
@@ -31,12 +42,19 @@ type RefusedProof = {
     readonly fault: ProofFault;
     readonly message: string;
 };
-export type ProofVerdict = {
-    readonly ok: true;
-    readonly entry: VerifiedEntry;
-    /** Whether the given checkpoint is the one of the proof. One of another log or size, or of an unknown signer, is not, and proves nothing. */
+/** Whether the given checkpoint is the one of the proof. One of another log or size, or of an unknown signer, is not, and proves nothing. */
+type Compared = {
     readonly isCheckpoint?: boolean;
-} | RefusedProof;
+};
+export type ProofVerdict = (Compared & {
+    readonly ok: true;
+    readonly kind: 'entry';
+    readonly entry: VerifiedEntry;
+}) | (Compared & {
+    readonly ok: true;
+    readonly kind: 'position';
+    readonly position: VerifiedPosition;
+}) | RefusedProof;
 export type VerifyOptions = {
     /** Keys that you trust, as the service publishes them; at least one. Get them from somewhere else than the proof. */
     readonly keys: readonly string[];
@@ -66,6 +84,11 @@ export type HistoryVerdict =
     readonly message: string;
 } | {
     readonly kind: 'other-wallet';
+    readonly message: string;
+}
+/** One of them is of an account, which has no history to compare. */
+ | {
+    readonly kind: 'no-wallet';
     readonly message: string;
 }
 /** One of them is not a proof by itself. */

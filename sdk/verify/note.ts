@@ -5,7 +5,13 @@ import { joined, sha256 } from './tree.ts'
 export type SignatureLine = { readonly name: string; readonly keyId: string; readonly signature: Uint8Array }
 export type SignedNote = { readonly text: string; readonly signatures: readonly SignatureLine[] }
 export type SignerKey = { readonly name: string; readonly keyId: string; readonly publicKey: Uint8Array }
-export type Checkpoint = { readonly origin: string; readonly size: number; readonly root: Uint8Array }
+export type Checkpoint = {
+  readonly origin: string
+  readonly size: number
+  readonly root: Uint8Array
+  /** When it was signed, by the clock of the log. Null if it does not say so. */
+  readonly signedAt: Date | null
+}
 
 /** Longer than any note that the service signs; a longer one is not read. */
 const maxNoteLength = 100_000
@@ -63,10 +69,22 @@ async function isSignedBy({ publicKey }: SignerKey, text: string, signature: Uin
 }
 
 export function parseCheckpoint(text: string): Checkpoint | null {
-  const [origin, size, encoded] = text.split('\n')
+  const [origin, size, encoded, ...extensions] = text.split('\n')
   const root = encoded === undefined ? null : fromBase64(encoded)
   if (!origin || !size || !/^(0|[1-9][0-9]{0,14})$/.test(size) || root?.length !== 32) return null
-  return { origin, size: Number(size), root }
+  return { origin, size: Number(size), root, signedAt: parseSignedAt(extensions) }
+}
+
+const signedAtStart = 'signed '
+
+/** The extension line of a checkpoint that has its time. */
+export const signedAtLine = (at: Date) => `${signedAtStart}${at.toISOString()}`
+
+/** Lines of other kinds are passed over, as C2SP asks for. */
+function parseSignedAt(extensions: readonly string[]): Date | null {
+  const [line, another] = extensions.filter((each) => each.startsWith(signedAtStart))
+  const at = another === undefined ? new Date(line?.slice(signedAtStart.length) ?? '') : null
+  return at && !Number.isNaN(at.getTime()) && signedAtLine(at) === line ? at : null
 }
 
 /** Strict: the one encoding of these bytes, or null. */

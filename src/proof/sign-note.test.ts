@@ -84,11 +84,15 @@ test('a published key with another name, id or algorithm is refused', async () =
 
 test('a checkpoint is read as it was written, and nothing else is one', () => {
   const root = new Uint8Array(32).fill(7)
-  expect(parseCheckpoint(checkpointText('books.example/1', 42, root))).toEqual({
-    origin: 'books.example/1',
-    size: 42,
-    root,
-  })
+  const checkpoint = { origin: 'books.example/1', size: 42, root }
+  for (const signedAt of [null, new Date('2026-03-04T02:00:00.123Z')])
+    expect(parseCheckpoint(checkpointText({ ...checkpoint, signedAt }))).toEqual({ ...checkpoint, signedAt })
+  // Lines of other kinds mean nothing to it, and neither does a time that is none, or two of them.
+  const head = checkpointText({ ...checkpoint, signedAt: null })
+  const time = 'signed 2026-03-04T02:00:00.123Z\n'
+  expect(parseCheckpoint(`${head}other line\n${time}`)?.signedAt).toEqual(new Date('2026-03-04T02:00:00.123Z'))
+  for (const lines of [`${time}${time}`, 'signed 2026-03-04\n', 'signed x\n', 'signed \n', 'Signed 2026\n', 'signed'])
+    expect(parseCheckpoint(head + lines)).toEqual({ ...checkpoint, signedAt: null })
   const encoded = toBase64(root)
   for (const text of [
     '',

@@ -1,6 +1,6 @@
 /** The log's key and its signed notes. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
-import { signerKeyId, toBase64 } from '../../sdk/verify/note.ts'
+import { signedAtLine, signerKeyId, toBase64, type Checkpoint } from '../../sdk/verify/note.ts'
 
 /** The seed of an Ed25519 key: 32 secret bytes. */
 export type KeySeed = Uint8Array
@@ -32,6 +32,6 @@ export async function signNote(text: string, name: string, seed: KeySeed): Promi
   return `${text}\n— ${name} ${Buffer.concat([keyId, signature]).toString('base64')}\n`
 }
 
-export function checkpointText(origin: string, size: number, root: Uint8Array): string {
-  return `${origin}\n${size}\n${toBase64(root)}\n`
+export function checkpointText({ origin, size, root, signedAt }: Checkpoint): string {
+  return [origin, size, toBase64(root), ...(signedAt ? [signedAtLine(signedAt)] : []), ''].join('\n')
 }

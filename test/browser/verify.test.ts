@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Download, Page } from '@playwright/test'
+import { makePositions } from '../../sdk/test/made-positions.ts'
 import { compareProofs, verifyProof } from '../../sdk/verify.ts'
+import { writeProof } from '../../sdk/verify/proof-file.ts'
 import { readLogKeys } from '../../src/actions/proofs/check-receipt.ts'
-import { logOrigin } from '../../src/actions/proofs/checkpoint.ts'
+import { logOrigin, readLogSeed } from '../../src/actions/proofs/checkpoint.ts'
 import { proveEntry } from '../../src/actions/proofs/prove-entry.ts'
 import { namedTree } from '../../src/actions/proofs/seal-books.ts'
 import { checkpointText, newKeySeed, publishedKey, signNote } from '../../src/proof/sign-note.ts'
@@ -181,6 +183,12 @@ async function openFromDisk(lang = 'en') {
   return { page, asked, faults, choose, says, clear, url: pathToFileURL(path).href }
 }
 
+/** The log of the service, which signs what the test asks for. */
+async function signer() {
+  const log = (await findLog(rig.service.db.pool))!
+  return { origin: logOrigin(rig.service, log), seed: await readLogSeed(rig.service, log) }
+}
+
 describe('the page from disk', () => {
   test('says in words what a proof shows, and asks nothing of any server', async () => {
     const { page, asked, faults, choose, says, url } = await openFromDisk()
@@ -189,11 +197,45 @@ describe('the page from disk', () => {
     const text = await page.innerText('article')
     expect(text).toMatch(/^File proof\.txt\s+This payment of \$12\.00 on \w+, \w+ \d+, 20\d\d at .* is entry 2 of 3/)
     const log = (await findLog(rig.service.db.pool))!
-    expect(text).toContain(`The books that contain it were signed by ${logOrigin(rig.service, log)}.`)
+    expect(text).toContain(`The books that contain it were signed by ${logOrigin(rig.service, log)} on `)
     await expectUsable(page, 'check-proof')
     expect(await findAllViolations(page)).toEqual([])
     expect(await findMisfits(page, page)).toEqual([])
     expect([asked.filter((address) => address !== url && !address.startsWith('data:')), faults]).toEqual([[], []])
+    await rig.closePage(page)
+  })
+
+  test('says what the account of an app stood at when a day ended', async () => {
+    const { origin, seed } = await signer()
+    const signing = { origin, seed, day: '2026-03-03', signedAt: new Date('2026-03-04T02:10:00Z') }
+    const { proofs } = await makePositions(12, signing)
+    // Of those accounts, one with a plain name.
+    const proof = writeProof(proofs[11]!)
+    for (const lang of ['en', 'ar']) {
+      const { page, choose, faults } = await openFromDisk(lang)
+      await choose(['position.txt', proof])
+      await untilSeen(page, 'article .good')
+      await expectUsable(page, `check-position-${lang}`)
+      expect(await findAllViolations(page)).toEqual([])
+      expect(await findMisfits(page, page)).toEqual([])
+      const text = (await page.innerText('article')).replaceAll(/[\u2066-\u2069\u200e\u200f]/g, '')
+      if (lang === 'en') {
+        expect(text).toContain('At the end of March 3, 2026 (UTC), the account app:a|b11 stood at −$5.50.')
+        expect(text).toMatch(/were signed by \S+ on \w+, March \d, 2026 at/)
+        expect(text).toContain('Received: $11.00. Paid: $16.50. Entries: 11.')
+      }
+      expect(faults).toEqual([])
+      await rig.closePage(page)
+    }
+  })
+
+  test('says that a position is not compared with the proof of an entry', async () => {
+    const { proofs } = await makePositions(3, { ...(await signer()), day: '2026-03-03', signedAt: null })
+    const { page, choose, says } = await openFromDisk()
+    await choose(['a.txt', writeProof(proofs[1]!)], ['b.txt', await prove(tenant, 2)])
+    await says('Only two proofs of entries of one wallet can be compared.')
+    // A log that says no time.
+    await says('The books that contain it were signed by ' + (await signer()).origin + '.')
     await rig.closePage(page)
   })
 
@@ -207,7 +249,7 @@ describe('the page from disk', () => {
       return Buffer.from(JSON.stringify({ ...fields, amountMinor: '-120000' })).toString('base64')
     })
     const cases: [string, string | Uint8Array, string][] = [
-      ['changed', changed, 'The signed books do not contain this entry. The file was changed.'],
+      ['changed', changed, 'The signed books do not contain what this file says. The file was changed.'],
       ['cut', proof.slice(0, 300), 'This file is not a proof, or it is damaged.'],
       ['note', 'Dear Sir,\n\nthe cheque is in the post.\n', 'This file is not a proof, or it is damaged.'],
       ['markup', '<img src=x onerror=alert(1)>', 'This file is not a proof, or it is damaged.'],
@@ -241,7 +283,7 @@ describe('the page from disk', () => {
     const { page, choose, says } = await openFromDisk()
     const stranger = newKeySeed()
     const proof = await prove(tenant, 2)
-    const { origin, rest } = /^(?<origin>.+\/books\/.+)\n(?<rest>.+\n.+)\n\n/m.exec(
+    const { origin, rest } = /^(?<origin>.+\/books\/.+)\n(?<rest>.+\n.+\n.+)\n\n/m.exec(
       proof.slice(proof.indexOf('\n\n') + 2),
     )!.groups as { origin: string; rest: string }
     const forged = `${proof.slice(0, proof.indexOf('\n\n') + 2)}${await signNote(`${origin}\n${rest}\n`, origin, stranger)}`
@@ -269,14 +311,19 @@ describe('the page from disk', () => {
       await rig.service.secrets.unseal(log.sealedKey!, { purpose: 'log-key', id: log.id }),
       'base64',
     )
-    const sign = (size: number) => signNote(checkpointText(origin, size, new Uint8Array(32).fill(9)), origin, seed)
+    const sign = (size: number) =>
+      signNote(checkpointText({ origin, size, root: new Uint8Array(32).fill(9), signedAt: null }), origin, seed)
     await choose(['proof.txt', proof], ['two.txt', await sign(Number(size))])
     await says('There are two versions of the books: this checkpoint and the proof contradict each other.')
     await clear()
     await choose(['proof.txt', proof], ['later.txt', await sign(Number(size) + 5)])
     await says('so it neither confirms nor contradicts them')
     await clear()
-    const unsigned = await signNote(checkpointText(origin, 9, new Uint8Array(32)), origin, newKeySeed())
+    const unsigned = await signNote(
+      checkpointText({ origin, size: 9, root: new Uint8Array(32), signedAt: null }),
+      origin,
+      newKeySeed(),
+    )
     await choose(['unsigned.txt', unsigned])
     await says('None of the keys that you trust signed this checkpoint.')
     await rig.closePage(page)

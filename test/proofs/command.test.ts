@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { callCommand } from '../command.ts'
 import { newClient } from '../client.ts'
-import { queryEach, sealAll } from '../sealed-books.ts'
+import { getEndedDay } from '../../src/store/proofs/day-leaves.ts'
+import { endDay, queryEach, sealAll } from '../sealed-books.ts'
 import { newApp, newUser, openTestService, secretsKey, type TestService, type TestUser } from '../service.ts'
 
 setDefaultTimeout(180_000)
@@ -13,14 +14,17 @@ setDefaultTimeout(180_000)
 let opened: TestService
 let folder: string
 let user: TestUser
+let clientId: string
 
 beforeAll(async () => {
   opened = await openTestService()
   folder = await mkdtemp(join(tmpdir(), 'billfold-proofs-'))
   const app = await newApp(opened.service)
+  ;({ clientId } = app)
   const client = newClient(opened.app.fetch, app)
   user = await newUser(opened.service, app)
   for (let i = 0; i < 3; i++) await client.credit(user.serviceUserId, 12)
+  await endDay(opened.service)
   await sealAll(opened.service)
 })
 afterAll(async () => {
@@ -69,6 +73,40 @@ test('a receipt is checked without a database, and two of them show that history
   const stranger = 'x+00000000+AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
   const unknown = await callCommand(['verify-receipt', later, '--key', stranger], {})
   expect([unknown.exitCode, unknown.stdout]).toEqual([1, 'None of the trusted keys signed this proof.\n'])
+})
+
+const says = (code: number, text: string) => [code, expect.stringContaining(text) as string]
+
+test('the position of an app at the end of a day is proven, and checked without a database', async () => {
+  const { key } = await show()
+  const day = await getEndedDay(opened.service.db.pool)
+  const args = ['log', 'prove', '--day', day, '--app', clientId]
+  const position = await saved('position.proof', (await cli(...args)).stdout)
+  const { stdout, exitCode } = await callCommand(['verify-receipt', position, '--key', key], {})
+  expect([exitCode, stdout]).toEqual([
+    0,
+    expect.stringContaining(`At the end of ${day} (UTC), the account app:${clientId} stood at -$36.00.`),
+  ])
+  expect(stdout).toContain('It had received $0.00 and paid $36.00, in 3 entries.')
+  expect(stdout).toMatch(/were signed by \S+ on 20\d\d-\d\d-\d\dT\S+Z, at \d+ leaves\.$/m)
+  const json = await callCommand(['verify-receipt', position, '--key', key, '--json'], {})
+  expect(JSON.parse(json.stdout)).toMatchObject({ isRight: true, kind: 'position', day, creditedMinor: '3600' })
+
+  const refused = async (...more: string[]) => {
+    const { exitCode, stderr } = await cli('log', 'prove', ...more)
+    return [exitCode, stderr]
+  }
+  expect(await refused('--day', day)).toEqual(says(2, '--app: write the clientId of an app.'))
+  expect(await refused('--app', clientId)).toEqual(says(2, '--day: write a day such as'))
+  expect(await refused('--day', '2026-02-30', '--app', clientId)).toEqual(says(2, '--day: write a day such as'))
+  expect(await refused(user.userId, '1', '--day', day, '--app', clientId)).toEqual(says(2, 'without an entry'))
+  expect(await refused('--since', '1', '--day', day, '--app', clientId)).toEqual(says(2, 'without an entry'))
+  expect(await refused('--day', '2099-01-01', '--app', clientId)).toEqual(says(1, 'not sealed yet'))
+  expect(await refused('--day', '2020-01-01', '--app', clientId)).toEqual(says(1, `The next sealed day is ${day}.`))
+  expect(await refused('--day', day, '--app', 'app_none')).toEqual(
+    says(1, 'There is no such app, or it had no entries'),
+  )
+  expect(await refused()).toEqual(says(2, 'wallet: write its id.'))
 })
 
 test('the books are compared with a state that was kept outside, and a changed entry is named', async () => {

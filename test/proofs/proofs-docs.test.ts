@@ -73,7 +73,7 @@ test('a proof with another amount is refused', async () => {
   const [, extra = ''] = /^extra (.*)$/m.exec(proof) ?? []
   const changed = Buffer.from(extra, 'base64').toString().replace('"1250"', '"9950"')
   await writeFile(path, proof.replace(extra, Buffer.from(changed).toString('base64')))
-  expect(await run()).toEqual({ code: 1, said: 'The signed books do not contain this entry.' })
+  expect(await run()).toEqual({ code: 1, said: 'The signed books do not contain what this file says.' })
   await writeFile(path, proof)
 })
 

@@ -1,9 +1,5 @@
-/**
- * The proof of one entry: a text file in the format tlog-proof of C2SP. Its outer half proves a leaf of the log, which generic tools
- * can check. Its line `extra` has the entry and the way from it to that leaf.
- */
 import { type EntryTexts, type ProvenEntry, type WalletHead } from './leaves.ts';
-import { type SignedNote } from './note.ts';
+import { type PositionPart } from './position.ts';
 /** The salt opens the texts. After an erasure there is only their hash. */
 type ProvenTexts = {
     readonly texts: EntryTexts;
@@ -17,7 +13,16 @@ export type WalletSince = {
     readonly size: number;
     readonly path: readonly Uint8Array[];
 };
-export type EntryProof = {
+/** The outer half, which is the same for every leaf of the log. */
+type LogPart = {
+    /** The place of the leaf in the log, and the path from it to the root of the checkpoint. */
+    readonly index: number;
+    readonly path: readonly Uint8Array[];
+    /** The signed note, as it was published. */
+    readonly checkpoint: string;
+};
+export type PositionProof = PositionPart & LogPart;
+export type EntryProof = LogPart & {
     readonly entry: ProvenEntry;
     readonly words: ProvenTexts;
     /** The wallet's tree when it was sealed, and the path from the entry to its root. */
@@ -25,22 +30,19 @@ export type EntryProof = {
     readonly walletPath: readonly Uint8Array[];
     /** An earlier size of the wallet's tree, and the path that proves that this tree begins with it. */
     readonly since: WalletSince | null;
-    /** The place of that state in the log, and the path from it to the root of the checkpoint. */
-    readonly index: number;
-    readonly path: readonly Uint8Array[];
-    /** The signed note, as it was published. */
-    readonly checkpoint: string;
 };
-export declare function writeProof(proof: EntryProof): string;
-export declare function parseProof(file: string): EntryProof | null;
-export type ComputedProof = {
-    readonly note: SignedNote;
-    readonly head: WalletHead;
+export type Proof = EntryProof | PositionProof;
+export declare const isPosition: (proof: Proof) => proof is PositionProof;
+export declare function writeProof(proof: Proof): string;
+export declare function parseProof(file: string): Proof | null;
+export type ComputedRoot = {
+    /** The state of the wallet's tree that has the entry. Undefined for a position. */
+    readonly head: WalletHead | undefined;
     /** What the log's root must be if all of it is true. */
     readonly root: Uint8Array;
 };
 /** The leaf of the entry in the wallet's tree. */
 export declare function hashEntryOf({ entry, words }: Pick<EntryProof, 'entry' | 'words'>): Promise<Uint8Array>;
-/** Follows the paths from the entry to the log's root. Null if one of them fits no tree. */
-export declare function computeRoot(proof: EntryProof, logSize: number): Promise<ComputedProof | null>;
+/** Follows the paths to the log's root. Null if one of them fits no tree. */
+export declare function computeRoot(proof: Proof, logSize: number): Promise<ComputedRoot | null>;
 export {};

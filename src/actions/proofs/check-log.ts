@@ -13,7 +13,8 @@ import { bookFault, entryFault, walletFault, type Fault } from '../../store/veri
 import { laterBy, replaceProblems, type Step, type StepResult } from '../money/check-step.ts'
 import { logOrigin, type Sealing } from './checkpoint.ts'
 import { readOwnCheckpoint } from './own-checkpoint.ts'
-import { verifyAddedRecords, verifyDays, verifyWallet, type LogFault } from './verify-log.ts'
+import { verifyDays } from './verify-days.ts'
+import { verifyAddedRecords, verifyWallet, type LogFault } from './verify-log.ts'
 
 const leavesPerStep = 10_000
 const walletsPerStep = 200
@@ -93,7 +94,7 @@ async function compareWallets(
 ): Promise<Page> {
   const faults: Fault[] = []
   if (wallet === null) {
-    for await (const fault of verifyDays(tx, size)) faults.push(toFault(fault))
+    for await (const fault of verifyDays(tx, size, currency)) faults.push(toFault(fault))
     for await (const fault of verifyAddedRecords(tx, size)) faults.push(toFault(fault))
   }
   const endsAt = performance.now() + walletsForMs

@@ -3,7 +3,7 @@ import { parseCheckpoint, parseNote, type Checkpoint } from '../../../sdk/verify
 import { isConsistent } from '../../../sdk/verify/tree.ts'
 import { consistencyParts, rootOf } from '../../proof/merkle.ts'
 import { checkpointText, publishedKey, signNote } from '../../proof/sign-note.ts'
-import type { Queryable } from '../../store/connection/database.ts'
+import { getDatabaseTime, type Queryable } from '../../store/connection/database.ts'
 import { findNewestCheckpoint, insertCheckpoint, readLogParts, type LogState } from '../../store/proofs/proof-log.ts'
 import { confirmSql } from '../../store/writer/connection.ts'
 import { keyIdOf } from '../secrets/seal.ts'
@@ -67,9 +67,11 @@ export async function signCheckpoint(sealing: Sealing, log: LogState): Promise<v
     throw new LogRewritten(`The log of ${size} leaves does not continue the signed one of ${newest.size}.`)
   // A standby that takes over must have everything that was signed.
   await db.pool.query(confirmSql)
-  const note = await signNote(checkpointText(origin, size, signed.root), origin, await readLogSeed(sealing, log))
+  const text = checkpointText({ origin, ...signed, signedAt: await getDatabaseTime(db.pool) })
+  const note = await signNote(text, origin, await readLogSeed(sealing, log))
+  // Of two processes, one signs this size: only what is stored is published.
   await insertCheckpoint(db.pool, { origin, size, note })
-  await requestPublications(sealing, { origin, size, note })
+  await requestPublications(sealing, { origin, size })
 }
 
 /** Throws if the text is no note: those in the database were written by the service. */

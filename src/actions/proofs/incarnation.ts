@@ -10,15 +10,10 @@ import { hashLeaf } from '../../proof/merkle.ts'
 import { newKeySeed } from '../../proof/sign-note.ts'
 import type { Transaction } from '../../store/connection/database.ts'
 import { insertIncarnation, readHome, updateHome, type Incarnation } from '../../store/proofs/incarnations.ts'
-import {
-  appendLeaves,
-  findNewestCheckpoint,
-  type LogState,
-  type StoredCheckpoint,
-} from '../../store/proofs/proof-log.ts'
-import { hasNote } from '../../store/proofs/publications.ts'
+import { appendLeaves, findNewestCheckpoint, type LogState } from '../../store/proofs/proof-log.ts'
 import { recordAudit } from '../audit.ts'
 import { logOrigin, readLogSeed, sealLogSeed, type Sealing } from './checkpoint.ts'
+import { hasCheckpoint, type OwnCheckpoint } from './own-checkpoint.ts'
 import { knownOutside } from './outside.ts'
 
 const system = { name: 'system', address: null }
@@ -40,12 +35,12 @@ async function reasonFor(
   tx: Transaction,
   sealing: Sealing,
   log: LogState,
-  { home, outside }: { home: string; outside: StoredCheckpoint | undefined },
+  { home, outside }: { home: string; outside: OwnCheckpoint | undefined },
 ): Promise<Incarnation['reason'] | undefined> {
   if (log.sealedKey === null) return 'key-lost'
   if (log.home !== null && log.home !== home) return 'moved'
   if (outside?.origin !== logOrigin(sealing, log)) return undefined
-  return (await hasNote(tx, outside)) ? undefined : 'behind'
+  return (await hasCheckpoint(tx, outside)) ? undefined : 'behind'
 }
 
 async function beginIncarnation(
@@ -53,7 +48,7 @@ async function beginIncarnation(
   sealing: Sealing,
   log: LogState & { readonly home: string },
   reason: Incarnation['reason'],
-  outside: StoredCheckpoint | undefined,
+  outside: OwnCheckpoint | undefined,
 ): Promise<LogState> {
   const own = await findNewestCheckpoint(tx, logOrigin(sealing, log))
   const last = outside && outside.size >= (own?.size ?? 0) ? outside : own

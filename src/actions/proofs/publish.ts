@@ -8,7 +8,7 @@ import { inTime } from '../../platform/in-time.ts'
 import type { CheckpointTarget } from '../../platform/checkpoint-targets.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import { findLog, findNewestCheckpoint, type LogState, type StoredCheckpoint } from '../../store/proofs/proof-log.ts'
-import { findPublication, hasNote } from '../../store/proofs/publications.ts'
+import { findPublication } from '../../store/proofs/publications.ts'
 import { upsertPublished, upsertUnpublished } from '../../store/proofs/publications.ts'
 import { listIncarnations } from '../../store/proofs/incarnations.ts'
 import { fetchPublic } from '../public-fetch.ts'
@@ -16,7 +16,7 @@ import { allowedBy, describeAnswer, describeFault } from '../webhooks/post-event
 import { maskError } from '../webhooks/describe-endpoint.ts'
 import { describeFileFault, readNewestFile, writeCheckpointFile } from './checkpoint-files.ts'
 import { logOrigin, type Sealing } from './checkpoint.ts'
-import { readOwnCheckpoint } from './own-checkpoint.ts'
+import { hasCheckpoint, readOwnCheckpoint } from './own-checkpoint.ts'
 
 export type PublishResult =
   /** The target has the newest checkpoint. */
@@ -127,8 +127,7 @@ async function writeFile(
     const there = await readNewestFile(target, log.id)
     const refusal = there === undefined ? undefined : await judge(sealing, log, newest, there)
     if (refusal) return refusal
-    if (there === newest.note || (await writeCheckpointFile(target, log.id, newest)))
-      return { kind: 'published', size: newest.size }
+    if (await writeCheckpointFile(target, log.id, newest)) return { kind: 'published', size: newest.size }
     return { kind: 'contradiction', error: differs(newest.size) }
   } catch (error) {
     return { kind: 'failed', error: describeFileFault(error) }
@@ -150,14 +149,14 @@ async function judge(
     return (await isOfEarlierName(pool, there))
       ? undefined
       : { kind: 'failed', error: 'What is there is no checkpoint of this log, and it is not replaced.' }
-  if (own.size === newest.size)
-    return own.note === newest.note ? undefined : { kind: 'contradiction', error: differs(own.size) }
-  if (!(await hasNote(pool, own)))
+  const isKnown = await hasCheckpoint(pool, own)
+  if (!isKnown && own.size === newest.size) return { kind: 'contradiction', error: differs(own.size) }
+  if (!isKnown)
     return {
       kind: 'contradiction',
       error: `It has a checkpoint of ${own.size} leaves that this log signed and does not have.`,
     }
-  return own.size > newest.size ? { kind: 'published', size: newest.size } : undefined
+  return own.size >= newest.size ? { kind: 'published', size: newest.size } : undefined
 }
 
 const incarnationsRead = 1_000

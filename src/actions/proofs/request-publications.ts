@@ -5,7 +5,10 @@ import { addWork, getAttempts } from '../../store/work/work.ts'
 import type { Service } from '../service.ts'
 
 /** Requests work for each target without the newest checkpoint, unless it is being tried already. */
-export async function requestPublications({ db, config }: Pick<Service, 'db' | 'config'>, newest: StoredCheckpoint) {
+export async function requestPublications(
+  { db, config }: Pick<Service, 'db' | 'config'>,
+  newest: Pick<StoredCheckpoint, 'origin' | 'size'>,
+) {
   const ids = config.checkpointTargets.map(({ id }) => id)
   if (ids.length === 0) return
   const known = await listPublications(db.pool, ids)

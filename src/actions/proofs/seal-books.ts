@@ -68,7 +68,7 @@ async function takeStep(tx: Transaction, sealing: Sealing): Promise<LogState | u
   if (!locked || (locked.passStartedAt === null && locked.nextPassAt > locked.now)) return undefined
   const state = await enterIncarnation(tx, sealing, locked)
   const startedAt = state.passStartedAt ?? state.now
-  const records = await sealRecords(tx, await sealDay(tx, state))
+  const records = await sealRecords(tx, await sealDay(tx, state, sealing.config.currency.code))
   const page = await nextGrown(tx, state.passFrom, walletsPerPage)
   const { grown, cutWallet, following } = cut(page.grown)
   const { peaks, sealed } = await sealTrees(tx, records.log, grown, sealing.config.currency.code)

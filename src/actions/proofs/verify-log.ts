@@ -7,11 +7,10 @@ import type { Checkpoint } from '../../../sdk/verify/note.ts'
 import { addLeaves, hashLeaf, noPeaks, rootOf, type Peaks } from '../../proof/merkle.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import { findAddedRecords, findChangedRecords } from '../../store/proofs/audit-leaves.ts'
-import { listAccountLines, listDayLeaves, type DayLeaf, type SealedDay } from '../../store/proofs/day-leaves.ts'
 import { listLeafHashes, listSealedStates, type SealedState } from '../../store/proofs/proof-log.ts'
 import { findChangedMark, hashFoundEntries, nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
-import { hashBooks, hashLines, isOtherMark, walletsAfter } from './seal-day.ts'
 import { namedTree } from './seal-books.ts'
+import { verifyDays, type DayFault } from './verify-days.ts'
 
 export type LogFault =
   /** The leaves of the log are not those that were signed. */
@@ -25,14 +24,12 @@ export type LogFault =
       readonly entry: number | undefined
     }
   | { readonly kind: 'audit'; readonly id: string; readonly was: 'changed' | 'removed' | 'added' }
-  /** What this account moved up to the day is not what was sealed. Undefined where only the log's own row of the day was changed. */
-  | { readonly kind: 'books'; readonly day: string | undefined; readonly account: string | undefined }
+  | DayFault
 
 const leavesPerPage = 10_000
 const walletsPerPage = 1_000
 const entriesPerPage = 10_000
 const statesPerPage = 1_000
-const daysPerPage = 100
 
 const isSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0
 
@@ -40,7 +37,7 @@ export async function* verifyLog(db: Queryable, signed: Checkpoint, currency: st
   if (!(await hasRoot(db, signed))) yield { kind: 'log' }
   yield* verifyRecords(db, signed.size)
   yield* verifyAddedRecords(db, signed.size)
-  yield* verifyDays(db, signed.size)
+  yield* verifyDays(db, signed.size, currency)
   for (let after: string | null = null; ;) {
     const wallets: readonly SealedWallet[] = await nextSealed(db, after, signed.size, walletsPerPage)
     for (const wallet of wallets) {
@@ -71,37 +68,6 @@ async function* verifyRecords(db: Queryable, logSize: number): AsyncGenerator<Lo
 /** Records that were put before sealed ones. */
 export async function* verifyAddedRecords(db: Queryable, logSize: number): AsyncGenerator<LogFault> {
   for (const id of await findAddedRecords(db, logSize, leavesPerPage)) yield { kind: 'audit', id, was: 'added' }
-}
-
-export async function* verifyDays(db: Queryable, logSize: number): AsyncGenerator<LogFault> {
-  let before: SealedDay | null = null
-  for (let from = 0; ;) {
-    const leaves: readonly DayLeaf[] = await listDayLeaves(db, from, logSize, daysPerPage)
-    for (const leaf of leaves) {
-      yield* verifyDay(db, leaf, before)
-      before = leaf.day ?? before
-      from = leaf.number + 1
-    }
-    if (leaves.length < daysPerPage) return
-  }
-}
-
-async function* verifyDay(db: Queryable, { day, hash }: DayLeaf, before: SealedDay | null): AsyncGenerator<LogFault> {
-  if (!day) {
-    yield { kind: 'books', day: undefined, account: undefined }
-    return
-  }
-  const after = before?.day ?? null
-  const lines = await listAccountLines(db, after, day.day)
-  const hashes = hashLines(lines, day.salt)
-  const walletsMinor = walletsAfter(before?.walletsMinor ?? 0n, lines)
-  if (isSame(hashBooks({ day: day.day, after, walletsMinor }, hashes), hash)) return
-  const found = new Map(lines.map(({ account }, i) => [account, hashes[i]!]))
-  const changed = day.accounts.filter((account, i) => isOtherMark(day.marks, i, found.get(account)))
-  const added = [...found.keys()].filter((account) => !day.accounts.includes(account))
-  const named = [...changed, ...added]
-  for (const account of named) yield { kind: 'books', day: day.day, account }
-  if (named.length === 0) yield { kind: 'books', day: day.day, account: undefined }
 }
 
 /** Grows the wallet's tree again from its entries, and compares it with each state that the log has. */

@@ -61,7 +61,7 @@ test('an app gets no proof of an entry of another app, of the same user and the 
 test('a proof since an earlier one continues its history', async () => {
   const before = String((await proofOf('a|1\\')).body['proof'])
   const verdict = await verifyProof(before, { keys: [String((await proofOf('a|1\\')).body['key'])] })
-  const size = verdict.ok ? verdict.entry.walletSize : 0
+  const size = verdict.ok && verdict.kind === 'entry' ? verdict.entry.walletSize : 0
   await post(client, user.serviceUserId, 'later')
   const { body } = await proofOf('later', { since: String(size) })
   const { proof, key } = body as { proof: string; key: string }

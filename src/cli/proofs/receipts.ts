@@ -1,11 +1,15 @@
 /** Proofs and the log on the command line: a receipt is checked without a database, the books against a signed state of the log. */
-import { compareProofs, verifyProof, type VerifiedEntry } from '../../../sdk/verify.ts'
+import { compareProofs, verifyProof } from '../../../sdk/verify.ts'
 import { describeLog } from '../../actions/proofs/describe-log.ts'
 import { proveEntry } from '../../actions/proofs/prove-entry.ts'
 import { publishEverywhere, type PublishResult } from '../../actions/proofs/publish.ts'
-import { moneyText, parseCurrency } from '../../ledger/money.ts'
-import { CommandRefused, UsageMistake, textOf, textsOf, wholeNumber, type Command } from '../command.ts'
+import { isDay } from '../../actions/apps/settle-app.ts'
+import { provePosition, type PositionProofResult } from '../../actions/proofs/prove-position.ts'
+import { counterAccountOfApp } from '../../ledger/reference.ts'
+import { CommandRefused, UsageMistake, textOf, textsOf, wholeNumber } from '../command.ts'
+import type { Command, Invocation, Reply } from '../command.ts'
 import { withData, withService } from '../data.ts'
+import { provenJson, sentenceOf } from './sentences.ts'
 import { checkpointFlags, compareWithSigned, keyFlag, readSigned, readText } from './signed-books.ts'
 
 export const receiptCommands: readonly Command[] = [
@@ -13,7 +17,8 @@ export const receiptCommands: readonly Command[] = [
     name: 'verify-receipt',
     database: 'none',
     positionals: ['file', '[earlier]'],
-    summary: 'check the proof of a payment, without the service and without a database; exit code 1 if it is not right',
+    summary:
+      'check the proof of a payment or of a position, without the service and without a database; exit code 1 if it is not right',
     flags: {
       key: { ...keyFlag, isRequired: true },
       checkpoint: { value: 'FILE', about: 'a signed state of the log that you got another way' },
@@ -28,13 +33,10 @@ proof must have been asked for since the number of entries that the earlier one 
       const checkpoint = path === undefined ? undefined : await readText(path)
       const verdict = await verifyProof(file, { keys, ...(checkpoint !== undefined && { checkpoint }) })
       if (!verdict.ok) return { json: { isRight: false, ...verdict }, text: verdict.message, exitCode: 1 }
-      const { entry } = verdict
       const { isCheckpoint } = verdict
-      const said = { isRight: true, ...jsonOf(entry), ...(isCheckpoint !== undefined && { isCheckpoint }) }
-      const text =
-        isCheckpoint === undefined
-          ? sentenceOf(entry)
-          : `${sentenceOf(entry)}\n${checkpointTexts[String(isCheckpoint)]}`
+      const said = { isRight: true, ...provenJson(verdict), ...(isCheckpoint !== undefined && { isCheckpoint }) }
+      const sentence = sentenceOf(verdict)
+      const text = isCheckpoint === undefined ? sentence : `${sentence}\n${checkpointTexts[String(isCheckpoint)]}`
       if (earlier === undefined) return { json: said, text }
       const history = await compareProofs([earlier, file], { keys })
       return {
@@ -63,11 +65,21 @@ proof must have been asked for since the number of entries that the earlier one 
   {
     name: 'log prove',
     database: 'writes',
-    positionals: ['wallet', 'sequence'],
-    summary: 'write the proof of one entry to stdout; it is sealed first if it is new',
-    flags: { since: { value: 'N', about: 'the number of entries that an earlier proof of this wallet names' } },
-    examples: ['log prove 0199a0b0-0000-7000-8000-000000000000 17'],
+    positionals: ['[wallet]', '[sequence]'],
+    summary: 'write the proof of one entry, or of an app’s position at the end of a day, to stdout',
+    flags: {
+      since: { value: 'N', about: 'the number of entries that an earlier proof of this wallet names' },
+      day: { value: 'DAY', about: 'in place of an entry: a day in UTC, such as 2026-03-31' },
+      app: { value: 'CLIENT_ID', about: 'with --day: the app whose position it proves' },
+    },
+    details: `An entry that is newer than the last seal is sealed first. A day is sealed some hours after its end.`,
+    examples: [
+      'log prove 0199a0b0-0000-7000-8000-000000000000 17',
+      'log prove --day 2026-03-31 --app app_0123456789abcdef0123',
+    ],
     run: async (invocation) => {
+      if (textOf(invocation, 'day') !== undefined || textOf(invocation, 'app') !== undefined)
+        return await writePosition(invocation)
       const [walletId = '', number = ''] = invocation.positionals
       const sequence = wholeNumber(number)
       const text = textOf(invocation, 'since')
@@ -126,6 +138,33 @@ have, such as balances.`,
   },
 ]
 
+async function writePosition(invocation: Invocation): Promise<Reply> {
+  const { positionals } = invocation
+  const [day, app, since] = ['day', 'app', 'since'].map((flag) => textOf(invocation, flag))
+  if (positionals.length > 0 || since !== undefined)
+    throw new UsageMistake('--day: write it with --app, and without an entry.')
+  if (day === undefined || !isDay(day)) throw new UsageMistake('--day: write a day such as 2026-03-31.')
+  if (!app) throw new UsageMistake('--app: write the clientId of an app.')
+  return await withService(invocation, async (service) => {
+    const result = await provePosition(service, counterAccountOfApp(app), day)
+    if (result.kind !== 'proof') throw new CommandRefused(positionRefusal(result))
+    return { json: { proof: result.file }, text: result.file.trimEnd() }
+  })
+}
+
+function positionRefusal(result: Exclude<PositionProofResult, { kind: 'proof' }>): string {
+  return result.kind === 'skipped'
+    ? `The books were not sealed at the end of this day. The next sealed day is ${result.next}.`
+    : positionRefusals[result.kind]
+}
+
+const positionRefusals = {
+  'not-sealed': 'The books of this day are not sealed yet: a day is sealed some hours after its end.',
+  'no-entries': 'There is no such app, or it had no entries when this day ended.',
+  'not-yet': 'The day is sealed and not signed yet. Try again after the next seal.',
+  contradiction: 'The position is not what was sealed.',
+} as const
+
 const refusals = {
   'not-found': 'There is no such entry.',
   'not-since': 'The wallet has fewer sealed entries than --since.',
@@ -144,30 +183,4 @@ function publishText(result: PublishResult): string {
   if (result.kind === 'nothing-signed') return 'nothing is signed yet.'
   if (result.kind === 'wait') return 'another attempt has not ended.'
   return result.kind === 'contradiction' ? `it contradicts the books. ${result.error}` : result.error
-}
-
-const jsonOf = ({ amountMinor, at, ...entry }: VerifiedEntry) => ({
-  ...entry,
-  amountMinor: String(amountMinor),
-  at: at.toISOString(),
-})
-
-function sentenceOf({
-  amountMinor,
-  currency,
-  at,
-  sequence,
-  walletSize,
-  texts,
-  origin,
-  logSize,
-}: VerifiedEntry): string {
-  const known = parseCurrency(currency)
-  const [kind, minor] = amountMinor < 0n ? ['A debit', -amountMinor] : ['A credit', amountMinor]
-  const moved = `${kind} of ${known ? moneyText(minor, known) : `${minor} minor units of ${currency}`}`
-  const reference = texts ? ` (${texts.referenceType} ${texts.referenceId})` : ''
-  return [
-    `${moved} on ${at.toISOString()}${reference} is entry ${sequence} of a wallet that had ${walletSize}.`,
-    `The books that have it were signed by ${origin}, at ${logSize} leaves.`,
-  ].join('\n')
 }

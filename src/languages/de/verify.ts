@@ -30,7 +30,10 @@ export const words: Words['verify'] = {
   clear: 'Leeren',
   payment: 'Diese Zahlung von {amount} am {time} ist Eintrag {sequence} von {size} in ihrer Wallet.',
   credit: 'Diese Gutschrift von {amount} am {time} ist Eintrag {sequence} von {size} in ihrer Wallet.',
-  signed: 'Die Bücher, die ihn enthalten, wurden unterschrieben von {signer}.',
+  signed: 'Die zugehörigen Bücher wurden unterschrieben von {signer}.',
+  signedAt: 'Die zugehörigen Bücher wurden am {time} unterschrieben von {signer}.',
+  position: 'Am Ende des {day} (UTC) betrug der Stand des Kontos {account}: {amount}.',
+  positionSums: 'Erhalten: {received}. Gezahlt: {paid}. Einträge: {count}.',
   reference: 'Referenz: {text}',
   erased: 'Die Texte dieses Eintrags wurden gelöscht. Der Nachweis bleibt gültig.',
   file: 'Datei {name}',
@@ -39,7 +42,7 @@ export const words: Words['verify'] = {
   notText: 'Diese Datei ist kein Text und daher kein Nachweis.',
   notProof: 'Diese Datei ist kein Nachweis, oder sie ist beschädigt.',
   unknownSigner: 'Keiner der Schlüssel, denen Sie vertrauen, hat diesen Nachweis unterschrieben.',
-  notInBooks: 'Die unterschriebenen Bücher enthalten diesen Eintrag nicht. Die Datei wurde verändert.',
+  notInBooks: 'Die unterschriebenen Bücher enthalten nicht, was in dieser Datei steht. Die Datei wurde verändert.',
   otherBooks:
     'Es gibt zwei Fassungen der Bücher: Dieser Prüfpunkt und der Nachweis widersprechen sich. Bewahren Sie beide Dateien auf.',
   checkpointFits: 'Dieser Prüfpunkt ist von {signer} unterschrieben, und der Nachweis passt dazu.',
@@ -55,6 +58,7 @@ export const words: Words['verify'] = {
   noLink:
     'Beide Nachweise gehören zur selben Wallet und widersprechen sich nicht. Sie zeigen nicht, ob jeder frühere Eintrag gleich ist. Laden Sie dafür den neueren Nachweis noch einmal herunter und wählen Sie neben der Schaltfläche die ältere Datei.',
   otherWallets: 'Diese Nachweise gehören zu verschiedenen Wallets und lassen sich nicht vergleichen.',
+  noWallet: 'Vergleichen lassen sich nur zwei Nachweise von Einträgen einer Wallet.',
   tooMany: 'Wählen Sie höchstens zwei Nachweise und einen Prüfpunkt.',
   noCrypto:
     'Dieser Browser prüft auf dieser Seite keine Unterschriften. Speichern Sie die Seite und öffnen Sie sie von Ihrem Gerät, oder verwenden Sie einen anderen Browser.',

@@ -27,6 +27,9 @@ export const words = {
   payment: 'This payment of {amount} on {time} is entry {sequence} of {size} in its wallet.',
   credit: 'This credit of {amount} on {time} is entry {sequence} of {size} in its wallet.',
   signed: 'The books that contain it were signed by {signer}.',
+  signedAt: 'The books that contain it were signed by {signer} on {time}.',
+  position: 'At the end of {day} (UTC), the account {account} stood at {amount}.',
+  positionSums: 'Received: {received}. Paid: {paid}. Entries: {count}.',
   reference: 'Reference: {text}',
   erased: 'The texts of this entry were erased. The proof stays valid.',
   file: 'File {name}',
@@ -35,7 +38,7 @@ export const words = {
   notText: 'This file is not text, so it is not a proof.',
   notProof: 'This file is not a proof, or it is damaged.',
   unknownSigner: 'None of the keys that you trust signed this proof.',
-  notInBooks: 'The signed books do not contain this entry. The file was changed.',
+  notInBooks: 'The signed books do not contain what this file says. The file was changed.',
   otherBooks:
     'There are two versions of the books: this checkpoint and the proof contradict each other. Keep both files.',
   checkpointFits: 'This checkpoint is signed by {signer}, and the proof fits it.',
@@ -51,6 +54,7 @@ export const words = {
   noLink:
     'Both proofs are of the same wallet and do not contradict each other. They do not show whether every earlier entry is the same. For that, download the newer proof again and choose the older file beside the button.',
   otherWallets: 'These proofs are of different wallets, so they cannot be compared.',
+  noWallet: 'Only two proofs of entries of one wallet can be compared.',
   tooMany: 'Choose at most two proofs and one checkpoint.',
   noCrypto:
     'This browser does not check signatures on this page. Save the page and open it from your device, or use another browser.',

@@ -28,7 +28,10 @@ export const words: Words['verify'] = {
   clear: 'Borrar',
   payment: 'Este pago de {amount} del {time} es el movimiento {sequence} de {size} de su monedero.',
   credit: 'Este abono de {amount} del {time} es el movimiento {sequence} de {size} de su monedero.',
-  signed: 'Los libros que lo contienen fueron firmados por {signer}.',
+  signed: 'Los libros correspondientes fueron firmados por {signer}.',
+  signedAt: 'Los libros correspondientes fueron firmados por {signer} el {time}.',
+  position: 'Al final del {day} (UTC), la cuenta {account} tenía un saldo de {amount}.',
+  positionSums: 'Recibido: {received}. Pagado: {paid}. Movimientos: {count}.',
   reference: 'Referencia: {text}',
   erased: 'Los textos de este movimiento se borraron. La prueba sigue siendo válida.',
   file: 'Archivo {name}',
@@ -37,7 +40,7 @@ export const words: Words['verify'] = {
   notText: 'Este archivo no es texto, así que no es una prueba.',
   notProof: 'Este archivo no es una prueba o está dañado.',
   unknownSigner: 'Ninguna de las claves en las que confías firmó esta prueba.',
-  notInBooks: 'Los libros firmados no contienen este movimiento. El archivo fue modificado.',
+  notInBooks: 'Los libros firmados no contienen lo que dice este archivo. El archivo fue modificado.',
   otherBooks:
     'Hay dos versiones de los libros: este punto de control y la prueba se contradicen. Guarda ambos archivos.',
   checkpointFits: 'Este punto de control está firmado por {signer} y la prueba coincide con él.',
@@ -53,6 +56,7 @@ export const words: Words['verify'] = {
   noLink:
     'Ambas pruebas son del mismo monedero y no se contradicen. No muestran si todos los movimientos anteriores son iguales. Para eso, descarga de nuevo la prueba más reciente y elige el archivo anterior junto al botón.',
   otherWallets: 'Estas pruebas son de monederos distintos, así que no se pueden comparar.',
+  noWallet: 'Solo se pueden comparar dos pruebas de movimientos de un mismo monedero.',
   tooMany: 'Elige como máximo dos pruebas y un punto de control.',
   noCrypto:
     'Este navegador no comprueba firmas en esta página. Guarda la página y ábrela desde tu dispositivo, o usa otro navegador.',

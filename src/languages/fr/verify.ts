@@ -27,7 +27,10 @@ export const words: Words['verify'] = {
   clear: 'Effacer',
   payment: 'Ce paiement de {amount} du {time} est l’opération {sequence} sur {size} de son portefeuille.',
   credit: 'Ce crédit de {amount} du {time} est l’opération {sequence} sur {size} de son portefeuille.',
-  signed: 'Les livres qui la contiennent ont été signés par {signer}.',
+  signed: 'Les livres correspondants ont été signés par {signer}.',
+  signedAt: 'Les livres correspondants ont été signés par {signer} le {time}.',
+  position: 'À la fin du {day} (UTC), le solde du compte {account} était de {amount}.',
+  positionSums: 'Reçu : {received}. Payé : {paid}. Opérations : {count}.',
   reference: 'Référence : {text}',
   erased: 'Les textes de cette opération ont été effacés. La preuve reste valable.',
   file: 'Fichier {name}',
@@ -36,7 +39,7 @@ export const words: Words['verify'] = {
   notText: 'Ce fichier n’est pas du texte : ce n’est pas une preuve.',
   notProof: 'Ce fichier n’est pas une preuve, ou il est endommagé.',
   unknownSigner: 'Aucune des clés auxquelles vous faites confiance n’a signé cette preuve.',
-  notInBooks: 'Les livres signés ne contiennent pas cette opération. Le fichier a été modifié.',
+  notInBooks: 'Les livres signés ne contiennent pas ce que dit ce fichier. Le fichier a été modifié.',
   otherBooks:
     'Il existe deux versions des livres : ce point de contrôle et la preuve se contredisent. Conservez les deux fichiers.',
   checkpointFits: 'Ce point de contrôle est signé par {signer}, et la preuve y correspond.',
@@ -52,6 +55,7 @@ export const words: Words['verify'] = {
   noLink:
     'Les deux preuves sont du même portefeuille et ne se contredisent pas. Elles ne montrent pas si chaque opération antérieure est identique. Pour cela, téléchargez de nouveau la preuve la plus récente et choisissez l’ancien fichier à côté du bouton.',
   otherWallets: 'Ces preuves sont de portefeuilles différents : elles ne peuvent pas être comparées.',
+  noWallet: 'Seules deux preuves d’opérations d’un même portefeuille peuvent être comparées.',
   tooMany: 'Choisissez au plus deux preuves et un point de contrôle.',
   noCrypto:
     'Ce navigateur ne vérifie pas les signatures sur cette page. Enregistrez la page et ouvrez-la depuis votre appareil, ou utilisez un autre navigateur.',

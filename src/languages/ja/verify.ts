@@ -30,6 +30,9 @@ export const words: Words['verify'] = {
   payment: 'この {amount} の支払い（{time}）は、ウォレットの {size} 件中 {sequence} 番目の履歴です。',
   credit: 'この {amount} の入金（{time}）は、ウォレットの {size} 件中 {sequence} 番目の履歴です。',
   signed: 'これを含む帳簿には {signer} が署名しています。',
+  signedAt: 'これを含む帳簿には {time} に {signer} が署名しています。',
+  position: '{day}（UTC）の終わりに、アカウント {account} の残高は {amount} でした。',
+  positionSums: '受取：{received}。支払い：{paid}。履歴：{count} 件。',
   reference: '参照番号：{text}',
   erased: 'この履歴の文章は消去されています。証明は有効です。',
   file: 'ファイル {name}',
@@ -38,7 +41,7 @@ export const words: Words['verify'] = {
   notText: 'このファイルはテキストではないため、証明ではありません。',
   notProof: 'このファイルは証明ではないか、壊れています。',
   unknownSigner: '信頼する鍵はいずれも、この証明に署名していません。',
-  notInBooks: '署名済みの帳簿にこの履歴はありません。ファイルが変更されています。',
+  notInBooks: '署名済みの帳簿にこのファイルの内容はありません。ファイルが変更されています。',
   otherBooks: '帳簿が 2 種類あります。このチェックポイントと証明は矛盾しています。両方のファイルを保管してください。',
   checkpointFits: 'このチェックポイントには {signer} が署名しており、証明と一致します。',
   checkpointOther:
@@ -52,6 +55,7 @@ export const words: Words['verify'] = {
   noLink:
     'どちらの証明も同じウォレットのもので、矛盾はありません。ただし、以前の履歴がすべて同じかどうかは分かりません。確かめるには、新しい方の証明をもう一度ダウンロードし、ボタンの横で古い方のファイルを選んでください。',
   otherWallets: 'この 2 つの証明は別のウォレットのものなので、比べられません。',
+  noWallet: '比べられるのは、同じウォレットの履歴の証明 2 つだけです。',
   tooMany: '証明は 2 つまで、チェックポイントは 1 つまで選べます。',
   noCrypto:
     'このブラウザはこのページで署名を確認できません。ページを保存してデバイスから開くか、別のブラウザをお使いください。',

@@ -27,7 +27,10 @@ export const words: Words['verify'] = {
   clear: 'Limpar',
   payment: 'Este pagamento de {amount} em {time} é o lançamento {sequence} de {size} da sua carteira.',
   credit: 'Este crédito de {amount} em {time} é o lançamento {sequence} de {size} da sua carteira.',
-  signed: 'Os livros que o contêm foram assinados por {signer}.',
+  signed: 'Os livros correspondentes foram assinados por {signer}.',
+  signedAt: 'Os livros correspondentes foram assinados por {signer} em {time}.',
+  position: 'No fim de {day} (UTC), a conta {account} tinha um saldo de {amount}.',
+  positionSums: 'Recebido: {received}. Pago: {paid}. Lançamentos: {count}.',
   reference: 'Referência: {text}',
   erased: 'Os textos deste lançamento foram apagados. A prova continua válida.',
   file: 'Arquivo {name}',
@@ -36,7 +39,7 @@ export const words: Words['verify'] = {
   notText: 'Este arquivo não é texto, portanto não é uma prova.',
   notProof: 'Este arquivo não é uma prova ou está danificado.',
   unknownSigner: 'Nenhuma das chaves em que você confia assinou esta prova.',
-  notInBooks: 'Os livros assinados não contêm este lançamento. O arquivo foi alterado.',
+  notInBooks: 'Os livros assinados não contêm o que este arquivo diz. O arquivo foi alterado.',
   otherBooks: 'Há duas versões dos livros: este ponto de controle e a prova se contradizem. Guarde os dois arquivos.',
   checkpointFits: 'Este ponto de controle está assinado por {signer}, e a prova corresponde a ele.',
   checkpointOther:
@@ -51,6 +54,7 @@ export const words: Words['verify'] = {
   noLink:
     'As duas provas são da mesma carteira e não se contradizem. Elas não mostram se todos os lançamentos anteriores são iguais. Para isso, baixe de novo a prova mais recente e escolha o arquivo mais antigo ao lado do botão.',
   otherWallets: 'Estas provas são de carteiras diferentes, portanto não podem ser comparadas.',
+  noWallet: 'Só é possível comparar duas provas de lançamentos da mesma carteira.',
   tooMany: 'Escolha no máximo duas provas e um ponto de controle.',
   noCrypto:
     'Este navegador não verifica assinaturas nesta página. Salve a página e abra-a no seu dispositivo, ou use outro navegador.',

@@ -433,9 +433,15 @@ create table log_days (
   wallets numeric not null,
   accounts text[] collate "C" not null,
   marks bytea not null,
+  version smallint not null default 1,
   constraint log_days_pkey PRIMARY KEY (day),
-  constraint log_days_marks_check CHECK ((octet_length(marks) = (6 * cardinality(accounts)))),
-  constraint log_days_salt_check CHECK ((octet_length(salt) = 32))
+  constraint log_days_marks_check CHECK ((octet_length(marks) =
+CASE version
+    WHEN 1 THEN (6 * cardinality(accounts))
+    ELSE (32 * (cardinality(accounts) + 1))
+END)),
+  constraint log_days_salt_check CHECK ((octet_length(salt) = 32)),
+  constraint log_days_version_check CHECK ((version = ANY (ARRAY[1, 2])))
 );
 CREATE UNIQUE INDEX log_days_leaf ON log_days USING btree (leaf);
 CREATE TRIGGER log_days_append_only BEFORE DELETE OR UPDATE ON log_days FOR EACH ROW EXECUTE FUNCTION refuse_change();

@@ -1,15 +1,8 @@
-/** The books of a day as a leaf of the log: what each account moved since the sealed day before, and the sum of all wallets. */
+/** The books of a day as a leaf of the log: what each account has moved, and the sum of all wallets. */
+import type { AccountLine } from '../../proof/day-tree.ts'
 import { textArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
-
-/** Sums of an account, as whole numbers in text: they may have more digits than a bigint. */
-export type AccountLine = {
-  readonly account: string
-  readonly debited: string
-  readonly credited: string
-  readonly transfers: string
-}
 
 /** Days after `after`, if there is one, up to `until`; in the order of the accounts' bytes. */
 export async function listAccountLines(db: Queryable, after: string | null, until: string): Promise<AccountLine[]> {
@@ -21,20 +14,43 @@ export async function listAccountLines(db: Queryable, after: string | null, unti
   return rows
 }
 
+/** One account, up to the end of the day. Undefined if it has not moved. */
+export async function findAccountLine(db: Queryable, account: string, until: string): Promise<AccountLine | undefined> {
+  const { rows } = await db.query<AccountLine>(
+    `select counter_account as account, sum(debited)::text as debited, sum(credited)::text as credited, sum(transfers)::text as transfers
+     from positions where counter_account = $1 and day <= $2::date group by 1`,
+    [account, until],
+  )
+  return maybe(rows)
+}
+
 export type SealedDay = {
   readonly day: string
+  /** In version 1 the lines of a day have only what was moved since the sealed day before. */
+  readonly version: 1 | 2
   readonly leaf: number
   readonly salt: Uint8Array
   readonly walletsMinor: bigint
   readonly accounts: readonly string[]
+  /** The hash of the line with the sum, and of that of each account. In version 1 the first six bytes of those of the accounts. */
   readonly marks: Uint8Array
 }
 
-const columns = `d.day::text as day, d.leaf::float8 as leaf, d.salt, d.wallets::text as "walletsText", d.accounts, d.marks`
+const columns = `d.day::text as day, d.version, d.leaf::float8 as leaf, d.salt, d.wallets::text as "walletsText", d.accounts, d.marks`
 
 type Row = Omit<SealedDay, 'walletsMinor'> & { walletsText: string }
 
 const toDay = ({ walletsText, ...row }: Row): SealedDay => ({ ...row, walletsMinor: BigInt(walletsText) })
+
+/** The first sealed day that is this one or later. */
+export async function findDayFrom(db: Queryable, day: string): Promise<SealedDay | undefined> {
+  const { rows } = await db.query<Row>(
+    `select ${columns} from log_days d where d.day >= $1::date and d.version = 2 order by d.day limit 1`,
+    [day],
+  )
+  const row = maybe(rows)
+  return row && toDay(row)
+}
 
 export async function findLastDay(db: Queryable): Promise<SealedDay | undefined> {
   const { rows } = await db.query<Row>(`select ${columns} from log_days d order by d.day desc limit 1`)
@@ -52,8 +68,8 @@ export async function getEndedDay(db: Queryable): Promise<string> {
 
 export async function insertDay(tx: Transaction, day: SealedDay): Promise<void> {
   await tx.query(
-    `insert into log_days (day, leaf, salt, wallets, accounts, marks)
-     values ($1::date, $2, decode($3, 'hex'), $4::numeric, $5::text[], decode($6, 'hex'))`,
+    `insert into log_days (day, leaf, salt, wallets, accounts, marks, version)
+     values ($1::date, $2, decode($3, 'hex'), $4::numeric, $5::text[], decode($6, 'hex'), $7)`,
     [
       day.day,
       day.leaf,
@@ -61,6 +77,7 @@ export async function insertDay(tx: Transaction, day: SealedDay): Promise<void> 
       String(day.walletsMinor),
       textArray(day.accounts, (account) => account),
       Buffer.from(day.marks).toString('hex'),
+      day.version,
     ],
   )
 }

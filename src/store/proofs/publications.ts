@@ -1,6 +1,6 @@
 /** What each target of CHECKPOINTS got last. */
 import type { Queryable } from '../connection/database.ts'
-import { maybe, one } from '../connection/rows.ts'
+import { maybe } from '../connection/rows.ts'
 import type { StoredCheckpoint } from './proof-log.ts'
 
 export type Publication = {
@@ -56,12 +56,15 @@ export async function upsertUnpublished(
   )
 }
 
-export async function hasNote(db: Queryable, { origin, size, note }: StoredCheckpoint): Promise<boolean> {
-  const { rows } = await db.query<{ found: boolean }>(
-    'select exists (select from log_checkpoints where origin = $1 and size = $2 and note = $3) as found',
-    [origin, size, note],
+export async function findNote(
+  db: Queryable,
+  { origin, size }: Pick<StoredCheckpoint, 'origin' | 'size'>,
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ note: string }>(
+    'select note from log_checkpoints where origin = $1 and size = $2',
+    [origin, size],
   )
-  return one(rows).found
+  return maybe(rows)?.note
 }
 
 export type LogLevels = {

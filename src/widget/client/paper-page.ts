@@ -1,5 +1,5 @@
 /** The script of a receipt or statement: it makes the print button work, and lets an earlier proof be chosen. */
-import { parseProof } from '../../../sdk/verify/proof-file.ts'
+import { isPosition, parseProof } from '../../../sdk/verify/proof-file.ts'
 
 /** Larger than any proof. */
 const maxFileBytes = 200_000
@@ -34,7 +34,8 @@ within('earlier', (details) => {
   details.hidden = false
   const choose = async () => {
     const [file] = input.files ?? []
-    const proof = file && file.size <= maxFileBytes ? parseProof((await file.text()).replaceAll('\r\n', '\n')) : null
+    const parsed = file && file.size <= maxFileBytes ? parseProof((await file.text()).replaceAll('\r\n', '\n')) : null
+    const proof = parsed && !isPosition(parsed) ? parsed : null
     link.href = proof ? `${href}?since=${proof.walletSize}` : href
     within('earlier-state', (state) => {
       const { since = '', notProof = '' } = details.dataset

@@ -73,7 +73,9 @@ async function checkCheckpoint(
   for (const proof of proofs) {
     const verdict = await verifyProof(proof, { keys, checkpoint: text })
     if (!verdict.ok && verdict.fault === 'OTHER_BOOKS') return { kind: 'contradicts', signer: signer.name }
-    if (verdict.ok && verdict.entry.origin === origin && verdict.entry.logSize === size) kind = 'fits'
+    if (!verdict.ok) continue
+    const proven = verdict.kind === 'entry' ? verdict.entry : verdict.position
+    if (proven.origin === origin && proven.logSize === size) kind = 'fits'
   }
   return { kind, signer: signer.name }
 }

@@ -1,5 +1,5 @@
 /** What the page says about a file, in whole sentences. */
-import type { HistoryVerdict, VerifiedEntry } from '../../../sdk/verify.ts'
+import type { HistoryVerdict, ProofVerdict, VerifiedEntry, VerifiedPosition } from '../../../sdk/verify.ts'
 import { fill, type Words } from '../../languages/words.ts'
 import { formatMinor, type Currency } from '../../ledger/money.ts'
 import { exactTime, formatMoney } from '../client/format.ts'
@@ -13,6 +13,7 @@ export function HistoryLine({ words, lang, history }: HistoryProps) {
   // The file at fault says so itself.
   if (history.kind === 'refused') return null
   if (history.kind === 'other-wallet') return <p class="open">{words.otherWallets}</p>
+  if (history.kind === 'no-wallet') return <p class="open">{words.noWallet}</p>
   if (history.kind === 'no-link') return <p class="open">{words.noLink}</p>
   const { earlier, later } = history
   const size = number(earlier.walletSize, lang)
@@ -61,7 +62,7 @@ export function FileResult({ data, checked }: { data: OfflineData; checked: Chec
       </h2>
       {'verdict' in checked ? (
         checked.verdict.ok ? (
-          <Entry data={data} entry={checked.verdict.entry} />
+          <Proven data={data} verdict={checked.verdict} />
         ) : (
           <p class="bad">{words[faultWords[checked.verdict.fault]]}</p>
         )
@@ -85,6 +86,42 @@ function CheckpointLine({ words, verdict }: Pick<Saying, 'words'> & { verdict: C
   )
 }
 
+type ProvenProps = { readonly data: OfflineData; readonly verdict: Extract<ProofVerdict, { ok: true }> }
+
+function Proven({ data, verdict }: ProvenProps) {
+  return verdict.kind === 'entry' ? (
+    <Entry data={data} entry={verdict.entry} />
+  ) : (
+    <Position data={data} position={verdict.position} />
+  )
+}
+
+function Signed({ words, lang, by }: Saying & { by: Pick<VerifiedEntry, 'signedAt' | 'signedBy'> }) {
+  const { signedAt, signedBy } = by
+  const text = signedAt ? fill(words.signedAt, { time: exactTime(signedAt, lang) }, lang) : words.signed
+  return <WithSigner text={text} signer={signedBy.join(', ')} />
+}
+
+function Position({ data: { words, lang, currency }, position }: { data: OfflineData; position: VerifiedPosition }) {
+  const money = (minor: bigint) => moneyText(minor, position.currency, currency, lang)
+  const values = {
+    day: new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(position.day)),
+    account: position.account,
+    amount: money(position.balanceMinor),
+    received: money(position.debitedMinor),
+    paid: money(position.creditedMinor),
+    count: new Intl.NumberFormat(lang).format(position.entries),
+  }
+  return (
+    <>
+      <p class="good">
+        {fill(words.position, values, lang)} <Signed words={words} lang={lang} by={position} />
+      </p>
+      <p>{fill(words.positionSums, values, lang)}</p>
+    </>
+  )
+}
+
 function Entry({ data: { words, lang, currency }, entry }: { data: OfflineData; entry: VerifiedEntry }) {
   const { amountMinor, sequence, walletSize, texts } = entry
   const isIn = amountMinor > 0n
@@ -98,8 +135,7 @@ function Entry({ data: { words, lang, currency }, entry }: { data: OfflineData; 
   return (
     <>
       <p class="good">
-        {fill(isIn ? words.credit : words.payment, values, lang)}{' '}
-        <WithSigner text={words.signed} signer={entry.signedBy.join(', ')} />
+        {fill(isIn ? words.credit : words.payment, values, lang)} <Signed words={words} lang={lang} by={entry} />
       </p>
       <p>{description === null ? words.erased : <bdi>{fill(words.reference, { text: description }, lang)}</bdi>}</p>
     </>
