@@ -1245,6 +1245,7 @@ create table wallets (
   frozen_for text,
   frozen_reason text,
   held bigint not null default 0,
+  padding text default '                                '::text,
   constraint wallets_pkey PRIMARY KEY (id),
   constraint wallets_balance_limit CHECK ((abs(balance) <= '999999999999999'::bigint)),
   constraint wallets_closed_is_empty CHECK (((frozen_for IS DISTINCT FROM 'closed'::text) OR ((balance <= 0) AND (held = 0)))),
@@ -1253,7 +1254,7 @@ create table wallets (
   constraint wallets_not_overdrawn CHECK ((((balance - held) >= 0) OR (frozen_for IS NOT NULL))),
   constraint wallets_reason_of_freeze CHECK (((frozen_for IS NOT NULL) OR (frozen_reason IS NULL))),
   constraint wallets_sequence_check CHECK ((sequence >= 0))
-) with (autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_scale_factor = 0.05, fillfactor = 60);
+) with (autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_scale_factor = 0.05, fillfactor = 90);
 CREATE INDEX wallets_frozen ON wallets USING btree (id) WHERE (frozen_for IS NOT NULL);
 
 create table widget_sessions (

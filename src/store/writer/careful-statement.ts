@@ -247,7 +247,7 @@ function resultOf(planned: Planned, hold: HoldView | undefined): HoldResult {
  */
 const sqlOf = ({ isCluster }: { readonly isCluster: boolean }) => `
 with changed as (
-  update wallets w set balance = c.balance, held = c.held, sequence = c.sequence, frozen_for = c.frozen_for,
+  update wallets w set balance = c.balance, held = c.held, sequence = c.sequence, padding = null, frozen_for = c.frozen_for,
     frozen_reason = case when w.frozen_for is not distinct from c.frozen_for then w.frozen_reason end
   from unnest($1::uuid[], $2::bigint[], $16::bigint[], $3::bigint[], $4::text[]) as c(wallet_id, balance, held, sequence, frozen_for)
   where w.id = c.wallet_id${isCluster ? ` returning w.id, ${walletClockSql} as at` : ''}

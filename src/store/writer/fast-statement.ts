@@ -67,7 +67,7 @@ function sqlOf({ changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds
   join outcomes k on k.reference_key = o.reference_key${isExpectedNew ? ' where o.n not in (select n from moved)' : ''}
 )`
   const movedSql = `moved as (
-  update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count${holds.set}
+  update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count, padding = null${holds.set}
   from (select * from ${holds.changes} where is_reachable${isExpectedNew ? '' : ' and n not in (select n from repeated)'} order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
     and w.balance - w.held + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}${holds.guard}
