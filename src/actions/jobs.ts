@@ -3,7 +3,7 @@ import { inTime } from '../platform/in-time.ts'
 import { faultFields, faultText } from '../platform/log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { longRunning } from '../store/connection/database.ts'
-import { numberEvents } from '../store/events/number-events.ts'
+import { hasUnnumbered, numberEvents } from '../store/events/number-events.ts'
 import { migrationStatus } from '../store/migrations/migrate.ts'
 import { mergePositions } from '../store/books/merge-positions.ts'
 import { mergeMinutes } from '../store/minutes.ts'
@@ -46,7 +46,8 @@ function openNumberer(): Job['run'] {
   let until = performance.now() + numberForMs
   return async ({ apps, db, metrics }) => {
     if ((await apps.list()).some(({ hasEvents }) => hasEvents)) until = performance.now() + numberForMs
-    return performance.now() < until ? await numberEvents(db, metrics.events) : 0
+    const mayHave = performance.now() < until && (await hasUnnumbered(db.pool))
+    return mayHave ? await numberEvents(db, metrics.events) : 0
   }
 }
 

@@ -82,6 +82,37 @@ test('a piece that hangs delays neither the others of its kind nor another kind,
   expect(performance.now() - startedAt).toBeLessThan(8_000)
 })
 
+test('one statement asks for all kinds with the same interval, and only a kind with due work is claimed', async () => {
+  const ran: string[] = []
+  const kinds = (['resolve-topup', 'send-mail', 'reconcile-day'] as const).map((name) =>
+    kindOf(async () => void ran.push(name), { name }),
+  )
+  await addWork(pool(), { kind: 'send-mail', key: 'later', afterMs: 3_600_000 })
+  const { service, asked } = recordAsked()
+  const stop = startWork(service, kinds)
+  await add(1, 'reconcile-day')
+  await eventually(() => ran, ['reconcile-day'])
+  await stop()
+  const valuesOf = (part: string) => asked.filter(({ text }) => text.includes(part)).map(({ values }) => values[0])
+  expect(new Set(valuesOf('as k(kind)').map(String))).toEqual(new Set(['resolve-topup,send-mail,reconcile-day']))
+  expect(new Set(valuesOf('set lease = gen_random_uuid()'))).toEqual(new Set(['reconcile-day']))
+})
+
+/** The service, and the statements that it sends outside of transactions. */
+function recordAsked() {
+  const { db } = opened.service
+  const { longRunning } = db
+  const ask = longRunning.pool.query as (...sent: unknown[]) => unknown
+  const asked: { readonly text: string; readonly values: readonly unknown[] }[] = []
+  const query = ((...sent: [string | { text: string; values: unknown[] }, unknown[]?]) => {
+    const [first, values = []] = sent
+    asked.push(typeof first === 'string' ? { text: first, values } : first)
+    return ask(...sent)
+  }) as typeof longRunning.pool.query
+  const recorded = { ...longRunning, pool: { ...longRunning.pool, query } }
+  return { service: { ...opened.service, db: { ...db, longRunning: recorded } }, asked }
+}
+
 test('work that is added while a lane is busy starts at once when it is woken', async () => {
   const release = Promise.withResolvers<void>()
   const ran: string[] = []

@@ -7,7 +7,15 @@ import { inTime } from '../platform/in-time.ts'
 import { faultFields, faultText } from '../platform/log.ts'
 import type { WorkResult } from '../platform/metrics.ts'
 import { longRunning } from '../store/connection/database.ts'
-import { claimWork, finishWork, giveUpWork, retryWork, type Piece } from '../store/work/work.ts'
+import {
+  claimWork,
+  findDueKinds,
+  finishWork,
+  giveUpWork,
+  retryWork,
+  type Piece,
+  type WorkKind,
+} from '../store/work/work.ts'
 import type { Ended, Kind } from './kind.ts'
 
 const stopWithinMs = 5_000
@@ -18,25 +26,41 @@ export function startWork(
   kinds: readonly Kind[],
   { isPolling = true }: { isPolling?: boolean } = {},
 ): () => Promise<void> {
-  const lanes = kinds.map((kind) => {
-    const opened = openLanes(service, kind)
-    service.wakeUps.onWake(kind.name, opened.wake)
-    const timer = isPolling ? startPolling(opened.wake, kind.pollMs) : undefined
-    return { ...opened, timer }
+  const lanes = new Map(kinds.map((kind) => [kind.name, openLanes(service, kind)]))
+  for (const [name, { wake }] of lanes) service.wakeUps.onWake(name, wake)
+  const polled = Map.groupBy(isPolling ? kinds : [], ({ pollMs }) => pollMs)
+  const timers = Array.from(polled, ([everyMs, together]) => {
+    const names = together.map(({ name }) => name)
+    return startPolling(service, names, everyMs, (name) => lanes.get(name)?.wake())
   })
   return async () => {
-    for (const { timer, close } of lanes) {
-      clearInterval(timer)
-      close()
-    }
-    await inTime(Promise.all(lanes.map(({ idle }) => idle())), stopWithinMs).catch(() => {})
+    for (const timer of timers) clearInterval(timer)
+    for (const { close } of lanes.values()) close()
+    await inTime(Promise.all(Array.from(lanes.values(), ({ idle }) => idle())), stopWithinMs).catch(() => {})
   }
 }
 
-/** The random delay spreads the first polls of several processes. */
-function startPolling(wake: () => void, everyMs: number): ReturnType<typeof setInterval> {
-  setTimeout(wake, Math.random() * Math.min(everyMs, 1_000))
-  return setInterval(wake, everyMs)
+/** One statement asks for all kinds with the same interval. The random delay spreads the first polls of several processes. */
+function startPolling(
+  having: Service,
+  names: readonly WorkKind[],
+  everyMs: number,
+  wake: (name: WorkKind) => void,
+): ReturnType<typeof setInterval> {
+  const service = longRunning(having)
+  let isAsking = false
+  async function poll(): Promise<void> {
+    if (isAsking) return
+    isAsking = true
+    try {
+      for (const name of await findDueKinds(service.db.pool, names)) wake(name)
+    } catch (error) {
+      service.log.warn('work could not be found', { kinds: names.join(' '), ...faultFields(error) })
+    }
+    isAsking = false
+  }
+  setTimeout(() => void poll(), Math.random() * Math.min(everyMs, 1_000))
+  return setInterval(() => void poll(), everyMs)
 }
 
 /** Runs the due work of a kind, until nothing is due or a dependency does not answer. */

@@ -21,20 +21,25 @@ import { roundStep } from './check-round.ts'
 import { problemKey, type Step } from './check-step.ts'
 import { sumsStep } from './check-sums.ts'
 
-/** Takes the steps that are due, unless another process takes them. */
+/** Takes the steps that are due, unless another process takes them. Where none is due, this is one statement. */
 export async function checkBooks(service: Service): Promise<void> {
-  for (const step of [sumsStep, changesStep, roundStep, logStep(service)]) await takeStep(service, step)
-  const state = await hurry(service)
-  booksMetrics(service.metrics.registry).update(state)
+  let state = await getBooksState(service.db.pool)
+  for (const step of [sumsStep, changesStep, roundStep, logStep(service)])
+    if (isDue(step, state)) state = (await takeStep(service, step)) ?? state
+  booksMetrics(service.metrics.registry).update(await hurry(service, state))
+}
+
+function isDue({ dueAt }: Step, state: BooksState): boolean {
+  return dueAt(state) <= state.now
 }
 
 /** After this time the other steps run again. */
 const hurriesForMs = 5_000
 
 /** A hurried round takes its slices here, without waiting for the next run of the job. */
-async function hurry(service: Service): Promise<BooksState> {
+async function hurry(service: Service, before: BooksState): Promise<BooksState> {
   const until = performance.now() + hurriesForMs
-  let state = await getBooksState(service.db.pool)
+  let state = before
   while (state.isHurried && performance.now() < until) {
     // If another process holds the lock, this one only reads the progress.
     await sleep(Math.min(500, Math.max(20, roundStep.dueAt(state).getTime() - state.now.getTime())))
@@ -46,14 +51,15 @@ async function hurry(service: Service): Promise<BooksState> {
 
 /**
  * Faults of a first check are checked again in a second transaction, on a fresh snapshot; only faults found both times are
- * reported. Nothing is stored between the two, so another process may make the second check.
+ * reported. Nothing is stored between the two, so another process may make the second check. Undefined where another one took the step.
  */
-async function takeStep(service: Service, step: Step): Promise<void> {
+async function takeStep(service: Service, step: Step): Promise<BooksState | undefined> {
   const first = await checkOnce(service, step, undefined)
   const done = first?.candidates ? await checkOnce(service, step, first.candidates) : first
-  if (!done?.after) return
+  if (!done?.after) return undefined
   report(service, done.before, done.after)
   booksMetrics(service.metrics.registry).count(step.name, done.entries, done.tookMs)
+  return done.after
 }
 
 type Taken = {
@@ -74,7 +80,7 @@ async function checkOnce(
   return await transact(service.db, async (tx): Promise<Taken | undefined> => {
     await beginCheckStep(tx, candidates !== undefined)
     const before = await lockBooksState(tx)
-    if (!before || step.dueAt(before) > before.now) return undefined
+    if (!before || !isDue(step, before)) return undefined
     const startedAt = performance.now()
     const { faults, entries, keep } = await step.check(tx, before, words, candidates !== undefined)
     const tookMs = performance.now() - startedAt

@@ -17,7 +17,7 @@ import type { WriterClient } from '../writer/connection.ts'
 import { updateLinkDisconnected } from '../links.ts'
 import { lockWallet } from '../wallets.ts'
 import { journalUserFact } from './journal.ts'
-import { numberEvents } from './number-events.ts'
+import { hasUnnumbered, numberEvents } from './number-events.ts'
 
 setDefaultTimeout(120_000)
 
@@ -67,6 +67,24 @@ test('a batch that waits for a wallet draws no serial before it has the lock, so
     [users[1], users[0], users[1]].map(({ serviceUserId }) => serviceUserId),
   )
   await Promise.all([a, b].map(({ client }) => client.end()))
+})
+
+test('what waits for its numbers is seen without a lock, an entry as well as a fact', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  const user = await newUser(service, app)
+  await numberEvents(service.db)
+  expect(await hasUnnumbered(service.db.pool)).toBeFalse()
+  const lane = await openLane(service)
+  await postBatch(lane, [creditOf(app, user)])
+  expect(await hasUnnumbered(service.db.pool)).toBeTrue()
+  await numberEvents(service.db)
+  expect(await hasUnnumbered(service.db.pool)).toBeFalse()
+  await journalUserFact(service.db.pool, 'wallet.frozen', user.userId)
+  expect(await hasUnnumbered(service.db.pool)).toBeTrue()
+  await numberEvents(service.db)
+  expect(await hasUnnumbered(service.db.pool)).toBeFalse()
+  await lane.client.end()
 })
 
 test.each([1, 2, 3])(

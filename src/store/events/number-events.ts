@@ -99,15 +99,24 @@ async function numberStep(tx: Transaction): Promise<EventCounts & { readonly row
   return one((await tx.query<EventCounts & { rows: number }>(asked)).rows)
 }
 
+/** The first row of each writer that waits for its numbers. */
+const waitingSql = `${writersSql}, waiting as (
+  (select j.at from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
+    select at from journal j where j.writer = w.writer and coalesce(c.numbered_up_to, 0) < j.serial order by j.serial limit 1) as j
+  where w.writer <> 0)
+  union all (select j.at from journal j where j.awaits_number order by j.serial limit 1)
+)`
+
+/** One statement without a lock, for a service with nothing to number. */
+export async function hasUnnumbered(db: Queryable): Promise<boolean> {
+  const text = `with ${waitingSql} select exists (select from waiting) as has`
+  return one((await db.query<{ has: boolean }>({ name: 'has-unnumbered', text })).rows).has
+}
+
 /** Since when the oldest row has been waiting for its numbers, in seconds; 0 when none waits. */
 export async function getUnnumberedSeconds(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ seconds: number }>(
-    `with ${writersSql}, waiting as (
-       (select j.at from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
-         select at from journal j where j.writer = w.writer and coalesce(c.numbered_up_to, 0) < j.serial order by j.serial limit 1) as j
-       where w.writer <> 0)
-       union all (select j.at from journal j where j.awaits_number order by j.serial limit 1)
-     )
+    `with ${waitingSql}
      select greatest(0, coalesce(extract(epoch from clock_timestamp() - min(at)), 0))::float8 as seconds from waiting`,
   )
   return one(rows).seconds

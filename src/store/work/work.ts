@@ -98,12 +98,24 @@ export type Claim = {
   readonly isAtMostOnce: boolean
 }
 
+const isFreeSql = `given_up_at is null and due_at <= now() and (leased_until is null or leased_until <= now())`
+
+/** Those of these kinds that have something to claim: one statement, however many kinds there are. */
+export async function findDueKinds(db: Queryable, kinds: readonly WorkKind[]): Promise<WorkKind[]> {
+  const { rows } = await db.query<{ kind: WorkKind }>({
+    name: 'find-due-kinds',
+    text: `select k.kind from unnest($1::text[]) as k(kind) cross join lateral (
+       select from work w where w.kind = k.kind and ${isFreeSql} order by due_at, key limit 1) as due`,
+    values: [kinds],
+  })
+  return rows.map(({ kind }) => kind)
+}
+
 /** Claims the pieces due first. No other process gets them until the lease expires. */
 export async function claimWork(db: Queryable, { kind, limit, leaseMs, isAtMostOnce }: Claim): Promise<Piece[]> {
   const { rows } = await db.query<Piece>(
     `with due as materialized (
-       select key from work where kind = $1 and given_up_at is null and due_at <= now()
-         and (leased_until is null or leased_until <= now())
+       select key from work where kind = $1 and ${isFreeSql}
        order by due_at, key limit $2 for update skip locked
      )
      update work w set lease = gen_random_uuid(), leased_until = clock_timestamp() + $3 * interval '1 ms',
