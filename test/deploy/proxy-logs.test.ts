@@ -79,10 +79,14 @@ async function filesBelow(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** Files of the folder that the proxy has open. A temporary file has no name any more when it is written, but it is on the disk. */
-async function openFiles({ folder, pid }: Proxy): Promise<string[]> {
+/** Of a proxy that answers: its worker stays the same one. */
+function processesOf({ pid }: Proxy): string[] {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid)])
-  const pids = [pid, ...stdout.toString().split('\n').filter(Boolean)]
+  return [String(pid), ...stdout.toString().split('\n').filter(Boolean)]
+}
+
+/** Files of the folder that the processes have open. A temporary file has no name any more when it is written, but it is on the disk. */
+async function openFiles(folder: string, pids: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for (const each of pids)
     for (const name of await readdir(`/proc/${each}/fd`).catch(() => [])) {
@@ -111,8 +115,9 @@ describe.each(['nginx', 'Caddy'] as const)('%s', (name) => {
     const proxy = await startProxy(upstream)
     try {
       const during = new Set<string>()
+      const pids = processesOf(proxy)
       const search = async () => {
-        const files = [...(await filesBelow(proxy.folder)), ...(await openFiles(proxy))]
+        const files = [...(await filesBelow(proxy.folder)), ...(await openFiles(proxy.folder, pids))]
         for (const leak of await leaksIn(files)) during.add(leak)
       }
       const calling = callEverything(proxy)
