@@ -25,6 +25,7 @@ import {
   until,
   type Receiver,
 } from './event-arrivals.ts'
+import { withOwnSeconds } from './backends.ts'
 import { checkExactness } from './exactness.ts'
 import { figureTable, toFigure, type Figure } from './figures.ts'
 import type { Job, Result } from './job.ts'
@@ -121,38 +122,64 @@ function debit({ stage, seconds }: Run, name: string, site: Site): Promise<Round
   return runRound(stage, name, site.server, debitJob(site, seconds), site.acknowledged)
 }
 
+/** Of one debit, in microseconds. */
+type OwnCost = { readonly service: number; readonly writer: number; readonly others: number }
+
 async function measureDebits(
   run: Run,
   { off, on, before }: { readonly off: Site; readonly on: Site; readonly before: Site | undefined },
 ): Promise<{ readonly figures: readonly Figure[]; readonly rounds: readonly Round[] }> {
-  const walBytes: Record<string, number[]> = { on: [], off: [] }
-  const withWal = (name: 'on' | 'off', site: Site) => async () => {
+  const walBytes: Record<string, number[]> = { on: [], off: [], before: [] }
+  const costs: Record<string, OwnCost[]> = { on: [], off: [], before: [] }
+  const measured = (name: 'on' | 'off' | 'before', site: Site) => async () => {
     const read = async () => Number((await site.database.query(`select pg_current_wal_lsn() - '0/0' as at`))[0]!['at'])
     const from = await read()
-    const round = await debit(run, name, site)
+    const { result: round, own } = await withOwnSeconds(site.database, () => debit(run, name, site))
     walBytes[name]!.push(((await read()) - from) / round.posted)
+    const microsOf = (seconds: number) => (seconds / round.posted) * 1e6
+    const service = (round.serverCores / round.perSecond) * 1e6
+    costs[name]!.push({ service, writer: microsOf(own.writer), others: microsOf(own.others) })
     return round
   }
-  const base = { name: 'off', measure: withWal('off', off) }
+  /** `off` has twice as many rounds as each of the others. A second one, which is not counted, lets every ledger grow alike. */
+  const growingAlike = (name: 'on' | 'before', site: Site) => async () => {
+    const round = await measured(name, site)()
+    await debit(run, name, site)
+    return round
+  }
+  const base = { name: 'off', measure: measured('off', off) }
   const contenders = [
-    { name: 'on', measure: withWal('on', on) },
-    ...(before ? [{ name: 'before', measure: () => debit(run, 'before', before) }] : []),
+    { name: 'on', measure: growingAlike('on', on) },
+    ...(before ? [{ name: 'before', measure: growingAlike('before', before) }] : []),
   ]
   for (const { measure } of [base, ...contenders, base, ...contenders]) await measure()
-  for (const bytes of Object.values(walBytes)) bytes.length = 0
+  for (const values of [...Object.values(walBytes), ...Object.values(costs)]) values.length = 0
   const { rounds, comparisons } = await takeTurns(base, contenders, run.cycles, () => {})
   const overOff = (wanted: string) => comparisons.find(({ name }) => name === wanted)?.overBase
   const overBefore = overOff('before')?.map((ratio) => 1 / ratio)
   const wal = walBytes['on']!.map((bytes) => bytes - median(walBytes['off']!))
-  const cost = (name: string) => costsOf(rounds, name)
+  const cost = (name: string, parts: readonly (keyof OwnCost)[]) =>
+    median(costs[name]!.map((of) => parts.reduce((sum, part) => sum + of[part], 0)))
+  for (const name of ['off', 'on', ...(before ? ['before'] : [])]) {
+    const [service, writer, others] = (['service', 'writer', 'others'] as const).map((part) =>
+      cost(name, [part]).toFixed(0),
+    )
+    console.log(
+      `a debit, ${name}: ${service} µs of the service, ${writer} µs of the writer's connection, ${others} µs of the others`,
+    )
+  }
+  // Sealing is newer than events, and runs on the other connections.
+  const [debiting, all] = [['service', 'writer'] as const, ['service', 'writer', 'others'] as const]
   const figures = [
     toFigure('debits, events on ÷ off', overOff('on')!),
-    toFigure('processor time of a debit, events off ÷ on', [median(cost('off')) / median(cost('on'))]),
+    toFigure('processor time of a debit, events off ÷ on', [cost('off', all) / cost('on', all)]),
     toFigure('write-ahead log of a debit, on − off', wal),
     ...(overBefore
       ? [
           toFigure('debits, events off ÷ before', overBefore),
-          toFigure('processor time of a debit, before ÷ events off', [median(cost('before')) / median(cost('off'))]),
+          toFigure('processor time of a debit, before ÷ events off', [
+            cost('before', debiting) / cost('off', debiting),
+          ]),
         ]
       : []),
   ]
@@ -296,9 +323,11 @@ async function measureDead(run: Run, on: Site, service: Service, receiver: Recei
   )
   await setDead(disabledSql)
   silent.stop()
+  const cost = (name: string) => median(costsOf(debits.rounds, name))
   return [
     toFigure('answer → endpoint, p99', all),
     toFigure('answer → endpoint, p99 beside dead endpoints ÷ alone', ratios),
     toFigure('debits beside dead endpoints ÷ alone', debits.comparisons[0]!.overBase),
+    toFigure('processor time of a debit, alone ÷ beside dead endpoints', [cost('alone') / cost('beside')]),
   ]
 }

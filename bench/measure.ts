@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { checkExactness } from './exactness.ts'
 import { toFigure, type Figure, type FigureName } from './figures.ts'
+import { measureIdle } from './idle.ts'
 import type { Job } from './job.ts'
 import { describeMachine } from './machine.ts'
 import { watchMemory, type Memory } from './memory.ts'
@@ -43,6 +44,7 @@ export async function measure(options: Options, stage: Stage, log: (text: string
   const measured = await takeTurns(base, contenders, options.cycles, (round, done, of) =>
     log(`${String(done).padStart(3)}/${of}  ${roundText(round)}`),
   )
+  const idle = options.isQuick ? [] : await measureIdleSite(options, stage, log)
   log(`load for ${options.memorySeconds} s, watching memory`)
   const memory = await watchMemory(stage, site, jobOn(options, site, { seconds: options.memorySeconds }))
   log('checking the books')
@@ -51,7 +53,7 @@ export async function measure(options: Options, stage: Stage, log: (text: string
     startedAt,
     machine: await describeMachine(site.database, pgbench),
     options,
-    figures: toFigures(measured, memory),
+    figures: [...toFigures(measured, memory), ...idle],
     basePerSecond: measured.basePerSecond,
     comparisons: measured.comparisons,
     memory,
@@ -59,6 +61,14 @@ export async function measure(options: Options, stage: Stage, log: (text: string
     faults: checks.flatMap((check) => check.faults),
     rounds: measured.rounds,
   }
+}
+
+async function measureIdleSite(options: Options, stage: Stage, log: (text: string) => void): Promise<Figure[]> {
+  log('starting the service with 20,000 wallets that is left alone after a short load')
+  const site = await stage.openSite('idle', { users: 20_000, transfersPerUser: 1 })
+  const figures = await measureIdle(stage, site, jobOn(options, site, {}), log)
+  await site.server.stop()
+  return figures
 }
 
 async function openContenders(

@@ -64,3 +64,17 @@ function ticks(fields: readonly number[], from: number, to: number): number {
 export function machineCpuSeconds(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000
 }
+
+/** Of all threads of a process, in nanoseconds of the scheduler and not in hundredths of a second; NaN without /proc. */
+export function exactCpuSeconds(pid: number): number {
+  if (process.platform !== 'linux') return Number.NaN
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`)
+    const nanoseconds = (thread: string) =>
+      Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
+    return threads.reduce((sum, thread) => sum + nanoseconds(thread), 0) / 1e9
+  } catch {
+    // It ended in the meantime.
+    return 0
+  }
+}
