@@ -144,8 +144,6 @@ async function expireSoon({ database }: Site, overSeconds: number): Promise<void
        select wallet_id, id, clock.at + $2 * interval '1 second' * (row_number() over () / clock.count::float8) as at
        from holds, (select now() + $1 * interval '1 second' as at, (select count(*) from holds where closed_at is null) as count) as clock
        where closed_at is null
-     ), due as (
-       update work set due_at = soon.at from soon where kind = 'expire-holds' and key = soon.wallet_id::text
      ) update holds h set expires_at = soon.at from soon where h.wallet_id = soon.wallet_id and h.id = soon.id`,
     [secondsToPrepare, overSeconds],
   )

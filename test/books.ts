@@ -20,6 +20,9 @@ const invariants = {
   'what a wallet holds is what remains of its holds': `select * from (select id, held from wallets where held <> 0) w full join
     (select wallet_id as id, sum(amount - captured - released) as held from holds where closed_at is null group by 1) h using (id)
     where w.held is distinct from h.held`,
+  'a wallet has as many open holds as it says': `select * from (select id, open_holds from wallets where open_holds <> 0) w full join
+    (select wallet_id as id, count(*) as open_holds from holds where closed_at is null group by 1) h using (id)
+    where w.open_holds is distinct from h.open_holds`,
   'every hold has its outcome and every outcome of a hold its hold': `select * from holds h full join
     (select * from outcomes where is_hold) o on o.reference_key = h.id and o.wallet_id = h.wallet_id where h.amount is distinct from -o.amount`,
   'what was captured is what the entries took': `select h.id from holds h left join hold_steps s on s.wallet_id = h.wallet_id and s.hold_id = h.id

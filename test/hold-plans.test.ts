@@ -19,7 +19,7 @@ setDefaultTimeout(180_000)
 
 /** What grows with people and holds, and what it may be walked by. */
 const indexesOf: Record<string, readonly string[]> = {
-  holds: ['holds_pkey', 'holds_open', 'holds_of_app', 'holds_open_of_app'],
+  holds: ['holds_pkey', 'holds_open', 'holds_of_app', 'holds_open_of_app', 'holds_notice'],
   hold_steps: ['hold_steps_pkey', 'hold_steps_of_entry'],
   outcomes: ['outcomes_pkey'],
   links: ['links_pkey', 'links_live', 'links_user_id'],

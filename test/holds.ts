@@ -1,4 +1,6 @@
 /** Calls about holds, and their time. */
+import { sweepHolds as sweep } from '../src/actions/money/sweep-holds.ts'
+import { longRunning } from '../src/store/connection/database.ts'
 import { expireHolds } from '../src/work/expire-holds.ts'
 import { runDue } from '../src/work/runner.ts'
 import type { Client, Reply } from './client.ts'
@@ -41,7 +43,8 @@ export async function letHoldsAge({ service }: Pick<TestService, 'service'>, sec
   await letPass(service.db.pool, seconds * 1_000, ['holds', 'work'])
 }
 
-/** What the queue does every second. */
+/** What a process does every second. */
 export async function sweepHolds({ service }: Pick<TestService, 'service'>): Promise<void> {
+  await sweep(longRunning(service))
   await runDue(service, expireHolds)
 }

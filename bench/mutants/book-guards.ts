@@ -84,23 +84,12 @@ export const bookGuards: readonly Guarded[] = [
   },
   {
     area: 'the writer',
-    file: 'src/store/writer/stored-holds.ts',
-    tests: [holds],
-    mutants: [
-      [`due_at = least(work.due_at, excluded.due_at)`, `due_at = excluded.due_at`],
-      [`where work.due_at > excluded.due_at or`, `where`],
-      [` or work.leased_until is not null`, ``],
-      [` or work.given_up_at is not null`, ``],
-    ],
-  },
-  {
-    area: 'the writer',
     file: 'src/store/writer/fast-holds.ts',
     tests: [holds, randomBatches],
     mutants: [
-      [`', held = w.held + c.net_held'`, `''`],
-      [`c.open + c.holds <= \${maxOpenHolds}`, `c.open <= \${maxOpenHolds}`],
-      [` and c.open_held = w.held`, ``],
+      [`, held = w.held + c.net_held`, ``],
+      [`, open_holds = w.open_holds + c.holds`, ``],
+      [`w.open_holds + c.holds <= \${maxOpenHolds}`, `w.open_holds <= \${maxOpenHolds}`],
       [`'c.count = 1 and c.net < 0'`, `'c.net < 0'`],
       [`c.count + c.holds = 1 and c.lowest < 0`, `c.count <= 1 and c.lowest < 0`],
       [`'m.held + o.held_offset as held'`, `'m.held'`],
@@ -112,6 +101,7 @@ export const bookGuards: readonly Guarded[] = [
     file: 'src/store/writer/fast-captures.ts',
     tests: ['src/store/writer/fast-captures.test.ts'],
     mutants: [
+      [`open_holds = w.open_holds - c.closed, `, ``],
       [`\n        and steps = change.steps`, ``],
       [` and expires_at > clock_timestamp()`, ``],
       [`    where reference_key not in (`, `    where reference_key is not null or reference_key not in (`],
@@ -122,6 +112,32 @@ export const bookGuards: readonly Guarded[] = [
       [`from operation o left join hold h`, `from operation o join hold h`],
       [`amountMinor < netHeldMinor ? [] : `, ``],
       [`return { ...posted.value, fault: captured.reason }`, `throw captured.reason`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/fast-expiries.ts',
+    tests: ['src/store/writer/fast-expiries.test.ts'],
+    mutants: [
+      [`, open_holds = w.open_holds - c.count`, ``],
+      [` and w.frozen_for is null`, ``],
+      [` and h.steps = d.steps`, ``],
+      [` and h.expires_at <= m.at`, ``],
+      [`left join hold h on`, `join hold h on`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/actions/money/sweep-holds.ts',
+    tests: ['src/actions/money/sweep-holds.test.ts', 'test/events/holds.test.ts'],
+    mutants: [
+      [`(await tryLock(tx, locks.sweepHolds)) ? await work(tx) : undefined`, `await work(tx)`],
+      [`first = 1 + apps.findLastIndex(({ clientId }) => ofDue.has(clientId))`, ``],
+      [
+        `const quiet = new Set(apps.flatMap(({ clientId, hasEvents }) => (hasEvents ? [] : [clientId])))`,
+        `const quiet = new Set(apps.map(({ clientId }) => clientId))`,
+      ],
+      [`    return none\n  }\n}`, `    throw error\n  }\n}`],
     ],
   },
   {

@@ -14,6 +14,7 @@ import { countMinutes } from './count-minutes.ts'
 import { measureLog } from './proofs/log-metrics.ts'
 import { keyPlainAddresses } from './people/key-addresses.ts'
 import type { Service } from './service.ts'
+import { sweepHolds } from './money/sweep-holds.ts'
 import { sealBooks } from './proofs/seal-books.ts'
 import { planDays } from './topups/reconcile.ts'
 
@@ -25,6 +26,7 @@ export type Job = {
 
 const openJobs = (): readonly Job[] => [
   { name: 'number-events', everyMs: 250, run: openNumberer() },
+  { name: 'sweep-holds', everyMs: 1_000, run: sweepHolds },
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
   { name: 'seal-books', everyMs: 10_000, run: sealBooks },
   { name: 'measure-log', everyMs: 10_000, run: measureLog },

@@ -38,6 +38,8 @@ export const locks = {
   sealBooks: 0xb111f0dd,
   /** One process at a time gives events their numbers. */
   numberEvents: 0xb111f0cd,
+  /** One process at a time closes expired holds. */
+  sweepHolds: 0xb111f0ed,
   /**
    * The first of two numbers; the second is the writer's number, so that no two connections write the same rows of
    * positions.

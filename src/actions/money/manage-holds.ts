@@ -158,9 +158,9 @@ export async function readHolds(
   return { holds: holds.map(({ hold, at }) => viewHold(hold, at)), nextBefore: next }
 }
 
-/** Closes the expired holds of a wallet. Returns when its next hold expires; null when none is open. */
-export async function expireHolds(service: Service, walletId: string): Promise<number | null> {
-  const result = await service.writer.postHold({
+/** Closes the expired holds of a wallet, and gives the notices that are due. */
+export async function expireHolds(service: Service, walletId: string): Promise<void> {
+  await service.writer.postHold({
     by: { walletId },
     amountMinor: 0n,
     isReversal: false,
@@ -172,5 +172,4 @@ export async function expireHolds(service: Service, walletId: string): Promise<n
     hold: { kind: 'expire' },
   })
   service.live.poke(walletId)
-  return result.kind === 'expired' ? result.nextAfterMs : null
 }

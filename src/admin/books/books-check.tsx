@@ -165,7 +165,6 @@ const titles: Record<Check, string> = {
   'hold-steps': 'A hold does not follow from its steps',
   'hold-entry': 'A capture has no entry',
   'hold-without-outcome': 'A hold has no outcome',
-  'hold-unattended': 'An open hold will never expire',
   'link-dangling': 'A link has no user or app',
   'outcome-without-entry': 'An outcome has no entry',
   'outcome-refusal-unfounded': 'A refusal had no reason',

@@ -6,7 +6,7 @@ import { hasEvents } from '../events/journal.ts'
 import { openWriterClient, type WriterClient } from '../writer/connection.ts'
 import type { BatchWriter, Limits } from '../writer/fast-lane.ts'
 import { isCapture } from '../writer/fast-captures.ts'
-import { isNewHold, postFast, type FastAnswers } from '../writer/fast-statement.ts'
+import { postFast, type FastAnswers } from '../writer/fast-statement.ts'
 import type { PendingPosting } from '../writer/posting.ts'
 import { resolveLinks } from '../writer/resolve-links.ts'
 import { beginBatch, beginIdle, beginOnOtherNode, roundTrip } from './batch.ts'
@@ -42,9 +42,8 @@ export async function writeOnNodes(home: WriterClient, lane: Lane): Promise<Batc
   const nodes: Nodes = { home, otherNode: undefined }
   const clients = () => [home.client, ...(nodes.otherNode ? [nodes.otherNode.client] : [])]
   void moveToOtherNode(lane, nodes, await readIdentity(home.client))
-  // Only the coordinator has the journal and the queue, which ends holds. Serials of different nodes would not compare.
-  const writerOf = (batch: readonly PendingPosting[]) =>
-    hasEvents(batch) || batch.some(isNewHold) ? home : (nodes.otherNode ?? home)
+  // Only the coordinator has the journal. Serials of different nodes would not compare.
+  const writerOf = (batch: readonly PendingPosting[]) => (hasEvents(batch) ? home : (nodes.otherNode ?? home))
   return {
     limits,
     writerOf,

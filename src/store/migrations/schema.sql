@@ -378,6 +378,7 @@ create table holds (
   constraint holds_released_check CHECK ((released >= 0)),
   constraint holds_within_amount CHECK (((captured + released) <= amount))
 ) with (fillfactor = 80);
+CREATE INDEX holds_notice ON holds USING btree (notice_at) WHERE ((notice_at IS NOT NULL) AND (closed_at IS NULL));
 CREATE INDEX holds_of_app ON holds USING btree (wallet_id, client_id, created_at, id);
 CREATE INDEX holds_open ON holds USING btree (wallet_id, id) WHERE (closed_at IS NULL);
 CREATE INDEX holds_open_of_app ON holds USING btree (client_id, expires_at, id) WHERE (closed_at IS NULL);
@@ -1246,6 +1247,7 @@ create table wallets (
   frozen_reason text,
   held bigint not null default 0,
   padding text default '                                '::text,
+  open_holds integer not null default 0,
   constraint wallets_pkey PRIMARY KEY (id),
   constraint wallets_balance_limit CHECK ((abs(balance) <= '999999999999999'::bigint)),
   constraint wallets_closed_is_empty CHECK (((frozen_for IS DISTINCT FROM 'closed'::text) OR ((balance <= 0) AND (held = 0)))),

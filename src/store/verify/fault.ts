@@ -22,7 +22,6 @@ export const checks = [
   'hold-steps',
   'hold-entry',
   'hold-without-outcome',
-  'hold-unattended',
   'link-dangling',
   'outcome-without-entry',
   'outcome-refusal-unfounded',

@@ -11,7 +11,7 @@ const heldSql = `select coalesce(w.id, h.wallet_id) as id, coalesce(w.held, 0) a
       where ${inRange('wallet_id')} group by wallet_id) h on h.wallet_id = w.id
     where coalesce(w.held, 0) <> coalesce(h.remaining, 0) order by 1 limit ${maxFaultsPerStatement}`
 
-type HoldCheck = 'hold-steps' | 'hold-entry' | 'hold-without-outcome' | 'hold-unattended'
+type HoldCheck = 'hold-steps' | 'hold-entry' | 'hold-without-outcome'
 
 type HoldRow = { wallet_id: string; id: string; fault: HoldCheck }
 
@@ -29,7 +29,6 @@ const holdsOfRange = `(select * from holds where ${inRange('wallet_id')}) h
   full join step s on s.wallet_id = h.wallet_id and s.hold_id = h.id`
 
 const isOutcome = 'o.reference_key = h.id and o.is_hold and o.wallet_id = h.wallet_id'
-const isWork = `w.kind = 'expire-holds' and w.key = h.wallet_id::text and w.given_up_at is null`
 
 /** `h` has the hold, or nulls for steps without one. */
 const faultsSql = (contradicts: string, source: string) => `
@@ -37,8 +36,7 @@ select * from (
   select coalesce(h.wallet_id, s.wallet_id) as wallet_id, coalesce(h.id, s.hold_id) as id, unnest(array_remove(array[
     case when h.id is null or ${contradicts} then 'hold-steps' end,
     case when s.has_wrong_entry then 'hold-entry' end,
-    case when h.id is not null and o.amount is distinct from -h.amount then 'hold-without-outcome' end,
-    case when h.closed_at is null and h.id is not null and w.key is null then 'hold-unattended' end
+    case when h.id is not null and o.amount is distinct from -h.amount then 'hold-without-outcome' end
   ], null)) as fault
   from ${source}
 ) f order by 1, 2, 3 limit ${maxFaultsPerStatement}`
@@ -50,26 +48,22 @@ const holdsSql = {
     )${faultsSql(
       contradictsSteps,
       `${holdsOfRange}
-      left join lateral (select o.amount from outcomes o where ${isOutcome} limit 1) o on true
-      left join lateral (select w.key from work w where ${isWork} limit 1) w on true`,
+      left join lateral (select o.amount from outcomes o where ${isOutcome} limit 1) o on true`,
     )}`,
-  // One server has a hold, its steps and their entries. Its outcome and its work may be on others.
+  // One server has a hold, its steps and their entries. Its outcome may be on another.
   onCluster: `with step as (${stepsSql('transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence')}
     ), found as materialized (
-      select h.wallet_id, h.id, h.amount, h.closed_at, s.wallet_id as step_wallet_id, s.hold_id, s.has_wrong_entry,
+      select h.wallet_id, h.id, h.amount, s.wallet_id as step_wallet_id, s.hold_id, s.has_wrong_entry,
         ${contradictsSteps} as contradicts
       from ${holdsOfRange}
     ), key as materialized (
       select id from found where id is not null
     ), o as materialized (
       select o.reference_key, o.wallet_id, o.amount, o.is_hold from outcomes o where o.reference_key in (select id from key)
-    ), w as materialized (
-      select w.kind, w.key, w.given_up_at from work w
-      where w.kind = 'expire-holds' and ($1::uuid is null or w.key >= $1::text) and ($2::uuid is null or w.key < $2::text)
     )${faultsSql(
       's.contradicts',
       `found h cross join lateral (select h.step_wallet_id as wallet_id, h.hold_id, h.has_wrong_entry, h.contradicts) s
-      left join o on ${isOutcome} left join w on ${isWork}`,
+      left join o on ${isOutcome}`,
     )}`,
 }
 
@@ -77,7 +71,6 @@ const problems: Record<HoldCheck, string> = {
   'hold-steps': 'does not follow from its steps',
   'hold-entry': 'has a capture without its entry',
   'hold-without-outcome': 'has no outcome of its reference',
-  'hold-unattended': 'is open, and nothing will close it when it expires',
 }
 
 export async function verifyHolds(db: Queryable, { from, until }: WalletRange, words = formatMinor): Promise<Fault[]> {

@@ -99,7 +99,6 @@ async function holdAnn(): Promise<void> {
     `insert into outcomes (reference_key, wallet_id, amount, balance, held, created_at, is_hold) values
      ('${open}', '${ann}', -100, 750, 100, now(), true), ('${captured}', '${ann}', -270, 1000, 270, now(), true)`,
   )
-  await client.query(`insert into work (kind, key, due_at) values ('expire-holds', '${ann}', now() + interval '1 day')`)
   await client.query(`update wallets set held = 100 where id = '${ann}'`)
 }
 
@@ -180,7 +179,6 @@ const corruptions: [name: string, sql: string, expected: [Check, string | null, 
     `update outcomes set amount = -99 where reference_key = '${open}'`,
     [['hold-without-outcome', ann, null]],
   ],
-  ['an open hold that no work will close', `delete from work`, [['hold-unattended', ann, null]]],
   ['a wallet that lost count', `update wallets set sequence = 9 where id = '${ann}'`, [['wallet-sequence', ann, null]]],
   [
     'an amount that was changed',

@@ -48,6 +48,21 @@ export async function addWork(
   )
 }
 
+/** For what failed outside the queue, which now retries and reports it. A piece that is there stays as it is. */
+export async function addFailedWork(db: Queryable, { kind, key, afterMs }: WorkRequest, error: string): Promise<void> {
+  await db.query(
+    `insert into work (kind, key, due_at, attempts, failures, last_error, failed_at)
+     values ($1, $2, clock_timestamp() + $3 * interval '1 ms', 1, 1, $4, now()) on conflict (kind, key) do nothing`,
+    [kind, key, afterMs ?? 0, error],
+  )
+}
+
+/** The keys of the pieces whose last run failed. */
+export async function listFailedKeys(db: Queryable, kind: WorkKind, limit: number): Promise<string[]> {
+  const text = 'select key from work where kind = $1 and failures > 0 limit $2'
+  return (await db.query<{ key: string }>(text, [kind, limit])).rows.map(({ key }) => key)
+}
+
 /** Sets the due time, also to a later one. The caller holds the lock of the row that the work is about. */
 export async function rescheduleWork(
   tx: Transaction,

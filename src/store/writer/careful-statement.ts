@@ -11,6 +11,7 @@ import { journalEntries, journalUserFact, type HoldEntry, type PostedEntry } fro
 import { findOutcomes, type Outcome } from '../outcomes.ts'
 import { confirmSql } from './connection.ts'
 import {
+  countOpen,
   planHold,
   readHolds,
   releaseExpired,
@@ -53,7 +54,10 @@ export async function postLocked(
     const written = new Set(planned.map(({ walletId }) => walletId))
     const after = new Map([...wallets].filter(([id, wallet]) => wallet !== before.get(id) || written.has(id)))
     // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
-    const writing = after.size > 0 ? write(client, planned, after, writer) : client.query(confirmSql)
+    const writing =
+      after.size > 0
+        ? write(client, planned, { after, open: book && countOpen(book) }, writer)
+        : client.query(confirmSql)
     // On a cluster, both statements insert what they select, for which Citus prepares the commit on every node before any commits.
     const holding = book && writeHolds(client, book)
     await roundTrip([writing, holding, ...journal(client, reported, { before, after }, writer), commit(client)])
@@ -247,9 +251,10 @@ function resultOf(planned: Planned, hold: HoldView | undefined): HoldResult {
  */
 const sqlOf = ({ isCluster }: { readonly isCluster: boolean }) => `
 with changed as (
-  update wallets w set balance = c.balance, held = c.held, sequence = c.sequence, padding = null, frozen_for = c.frozen_for,
-    frozen_reason = case when w.frozen_for is not distinct from c.frozen_for then w.frozen_reason end
-  from unnest($1::uuid[], $2::bigint[], $16::bigint[], $3::bigint[], $4::text[]) as c(wallet_id, balance, held, sequence, frozen_for)
+  update wallets w set balance = c.balance, held = c.held, open_holds = coalesce(c.open_holds, w.open_holds), sequence = c.sequence, padding = null,
+    frozen_for = c.frozen_for, frozen_reason = case when w.frozen_for is not distinct from c.frozen_for then w.frozen_reason end
+  from unnest($1::uuid[], $2::bigint[], $16::bigint[], $3::bigint[], $4::text[], $19::integer[])
+    as c(wallet_id, balance, held, sequence, frozen_for, open_holds)
   where w.id = c.wallet_id${isCluster ? ` returning w.id, ${walletClockSql} as at` : ''}
 ), operation as (
   select o.*, t.at from ${isCluster ? 'changed' : '(select clock_timestamp() as at)'} as t join
@@ -269,7 +274,10 @@ const statement = {
 async function write(
   client: Queryable,
   planned: readonly Planned[],
-  after: ReadonlyMap<string, Wallet>,
+  {
+    after,
+    open,
+  }: Record<'after', ReadonlyMap<string, Wallet>> & { readonly open: ReadonlyMap<string, number> | undefined },
   writer: number,
 ): Promise<void> {
   const wallets = [...after]
@@ -295,6 +303,8 @@ async function write(
       plainArray(wallets, ([, wallet]) => wallet.heldMinor),
       plainArray(planned, ({ heldMinor }) => heldMinor),
       plainArray(planned, ({ step, movedMinor }) => (!step.refusal && movedMinor === 0n ? true : null)),
+      // Without a book no hold is open or has changed.
+      plainArray(wallets, ([id]) => (open ? (open.get(id) ?? 0) : null)),
     ],
   })
 }

@@ -26,10 +26,10 @@ with change as (
   select * from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::uuid[]) with ordinality
     as c(wallet_id, hold_id, steps, amount, net_held, captured, released, reference_key, n)
 ), moved as (
-  update wallets w set balance = w.balance + c.amount, held = w.held + c.net_held, sequence = w.sequence + 1
+  update wallets w set balance = w.balance + c.amount, held = w.held + c.net_held, open_holds = w.open_holds - c.closed, sequence = w.sequence + 1
   from (
-    select change.* from change cross join lateral (
-      select 1 from holds where wallet_id = change.wallet_id and id = change.hold_id
+    select change.*, (change.captured + change.released = h.promised)::integer as closed from change cross join lateral (
+      select amount as promised from holds where wallet_id = change.wallet_id and id = change.hold_id
         and steps = change.steps and expires_at > clock_timestamp() limit 1) as h
     where reference_key not in (
       select o.reference_key from unnest($8::uuid[]) as a(reference_key) join outcomes o on o.reference_key = a.reference_key)

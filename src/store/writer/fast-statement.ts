@@ -10,15 +10,7 @@ import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts
 import type { Queryable } from '../connection/database.ts'
 import { fastJournalSql, fastJournalValues, hasEvents } from '../events/journal.ts'
 import { referenceKeyOfUuid, type Outcome, type OutcomeRefusal } from '../outcomes.ts'
-import {
-  holdParts,
-  holdPartsOnNodes,
-  holdValues,
-  holdValuesOnNodes,
-  noHolds,
-  placedHold,
-  type HoldParts,
-} from './fast-holds.ts'
+import { holdParts, holdPartsOnNodes, holdValues, noHolds, placedHold, type HoldParts } from './fast-holds.ts'
 import type { StepKind } from './hold-book.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import type { ResolvedLink } from './resolve-links.ts'
@@ -68,14 +60,14 @@ function sqlOf({ changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds
 )`
   const movedSql = `moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count, padding = null${holds.set}
-  from (select * from ${holds.changes} where is_reachable${isExpectedNew ? '' : ' and n not in (select n from repeated)'} order by wallet_id) as c
+  from (select * from change where is_reachable${isExpectedNew ? '' : ' and n not in (select n from repeated)'} order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
     and w.balance - w.held + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}${holds.guard}
   returning c.n, w.id as wallet_id, w.balance - c.net as balance, ${holds.heldBefore}, w.sequence - c.count as sequence, ${clockSql} as at${holds.movedColumns}
 )`
   return `
 with change as (${changeSql(holds)}
-)${holds.opened}, ${isExpectedNew ? `${movedSql}, ${repeatedSql}` : `${repeatedSql}, ${movedSql}`}, unmoved as (
+), ${isExpectedNew ? `${movedSql}, ${repeatedSql}` : `${repeatedSql}, ${movedSql}`}, unmoved as (
   select c.n, w.id as wallet_id, w.balance, w.frozen_for is not null as is_frozen, clock_timestamp() as at
   from change c join wallets w on w.id = c.wallet_id
   where c.is_reachable and ${holds.isLone} and w.held = 0 and (w.frozen_for is not null or w.balance + ${holds.taken} < 0)
@@ -136,7 +128,7 @@ const textsOf = (parts: Pick<TextParts, 'changeSql' | 'clockSql' | 'holdParts' |
 
 export const fastStatements = textsOf({ ...linked, isExpectedNew: false })
 export const statementsForNew = textsOf({ ...linked, isExpectedNew: true })
-/** The server of a cluster that has the journal and the queue writes every batch with entries to report or with new holds. */
+/** The server of a cluster that has the journal writes every batch with entries to report. */
 const clusterStatements = textsOf({ ...resolved, isExpectedNew: false })
 
 type AnsweredRow = readonly [
@@ -229,15 +221,7 @@ export async function postFast(
     String(writer),
     ...(isJournalled ? fastJournalValues(asked) : []),
     ...(hasHolds ? holdValues(changes, planned) : []),
-    ...(hasHolds && links
-      ? holdValuesOnNodes(
-          changes.map((change) => ({
-            sum: change.sum,
-            clientId: change.link.clientId,
-            walletId: resolvedOf(change)?.walletId,
-          })),
-        )
-      : []),
+    ...(hasHolds && links ? [textArray(changes, ({ link }) => link.clientId)] : []),
   ])
   const width = hasHolds ? 6 : 5
   const answered = zip<AnsweredRow>(columns.slice(0, width))
@@ -293,7 +277,7 @@ function resultOf({ posting, offsetMinor, heldOffsetMinor }: Planned, row: Answe
   return hold ? { kind: 'outcome', outcome, hold } : { kind: 'outcome', outcome }
 }
 
-export function isNewHold({ hold }: PendingPosting): boolean {
+function isNewHold({ hold }: PendingPosting): boolean {
   return hold?.kind === 'reserve'
 }
 

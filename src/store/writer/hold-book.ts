@@ -20,7 +20,7 @@ import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import type { HoldEntry } from '../events/journal.ts'
 import { one } from '../connection/rows.ts'
-import { expireWorkSql, holdClockSql, holdColumns, toSeenHold, type HoldRow } from './stored-holds.ts'
+import { holdClockSql, holdColumns, toSeenHold, type HoldRow } from './stored-holds.ts'
 import type { HoldResult, PendingPosting } from './posting.ts'
 
 export type StepKind = 'capture' | 'void' | 'expiry' | 'extend' | 'expiring'
@@ -43,8 +43,6 @@ export type HoldBook = {
   readonly made: Set<string>
   /** Of holds that were there before. */
   readonly changed: Set<string>
-  /** Made or extended: the queue must come back to them in time. */
-  readonly due: Set<string>
   readonly steps: HoldStep[]
   /** What happened to holds and is not reported yet, in order. */
   readonly unreported: HoldEntry[]
@@ -86,7 +84,7 @@ export async function readHolds(
 
 export function newBook(holds: readonly Hold[], at: HoldBook['at'], used?: ReadonlySet<string>): HoldBook {
   const byId = new Map(holds.map((hold) => [hold.id, hold]))
-  return { at, used, holds: byId, made: new Set(), changed: new Set(), due: new Set(), steps: [], unreported: [] }
+  return { at, used, holds: byId, made: new Set(), changed: new Set(), steps: [], unreported: [] }
 }
 
 /** Gives back what expired, before anything is decided: no refusal is recorded for want of money that is free again. Gives notices that are due. */
@@ -120,7 +118,7 @@ export type HoldPlan =
 export function planHold(book: HoldBook, walletId: string, posting: PendingPosting, wallet: Wallet): HoldPlan {
   const request = posting.hold!
   if (request.kind === 'reserve') return planReserve(book, walletId, posting, request.seconds)
-  if (request.kind === 'expire') return { result: { kind: 'expired', nextAfterMs: findNextExpiry(book, walletId) } }
+  if (request.kind === 'expire') return { result: { kind: 'expired' } }
   const at = book.at(walletId)
   const hold = book.holds.get(request.holdId)
   const isFound = hold?.walletId === walletId && (posting.by.clientId ?? hold.clientId) === hold.clientId
@@ -144,7 +142,6 @@ export function planHold(book: HoldBook, walletId: string, posting: PendingPosti
   const after = extendHold(hold, at, request.seconds)
   if (after === hold) return { result: asResult(book, hold, wallet, false) }
   const noticeAt = posting.hasEvents ? noticeTimeOf(after.expiresAt, at) : null
-  book.due.add(hold.id)
   change(book, { ...after, noticeAt }, { kind: 'extend', amountMinor: 0n, actor }, posting)
   return { result: asResult(book, after, wallet, false) }
 }
@@ -158,10 +155,7 @@ function planReserve(book: HoldBook, walletId: string, posting: PendingPosting, 
   const at = book.at(walletId)
   const made = newHold({ ...posting, walletId, clientId, seconds }, at)
   const hold = { ...made, noticeAt: posting.hasEvents ? noticeTimeOf(made.expiresAt, at) : null }
-  const apply = () => {
-    book.due.add(hold.id)
-    return change(book, hold, undefined, posting)
-  }
+  const apply = () => change(book, hold, undefined, posting)
   return { operation: { amountMinor: 0n, heldMinor: hold.amountMinor, isReversal: false }, apply }
 }
 
@@ -189,15 +183,12 @@ function change(book: HoldBook, hold: Hold, step: NewStep | undefined, posting?:
   return viewHold(hold, book.at(hold.walletId))
 }
 
-function findNextExpiry(book: HoldBook, walletId: string): number | null {
-  let nextMs = Infinity
-  for (const hold of book.holds.values())
-    if (hold.walletId === walletId && hold.closedAt === null) nextMs = Math.min(nextMs, nextTimeOf(hold).getTime())
-  return nextMs === Infinity ? null : nextMs - book.at(walletId).getTime()
-}
-
-function nextTimeOf({ noticeAt, expiresAt }: Hold): Date {
-  return noticeAt ?? expiresAt
+/** By wallet; one without open holds is missing. */
+export function countOpen({ holds }: HoldBook): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { walletId, closedAt } of holds.values())
+    if (closedAt === null) counts.set(walletId, (counts.get(walletId) ?? 0) + 1)
+  return counts
 }
 
 const changedColumns =
@@ -206,7 +197,6 @@ const changedColumns =
 const changedSql = `select * from unnest($18::uuid[], $19::uuid[], $20::bigint[], $21::bigint[], $22::bigint[], $23::timestamptz[],
   $24::timestamptz[], $25::text[], $26::integer[], $27::timestamptz[], $28::timestamptz[]) as c(${changedColumns})`
 
-/** A hold asks the queue to close it when it expires, and before that for its notice. */
 const writeSql = (changed: string, isChanged: string) => `
 with made as (
   insert into holds (wallet_id, id, client_id, reference_type, reference_id, description, amount, captured, released, extra, created_at,
@@ -221,7 +211,6 @@ with made as (
   insert into hold_steps (wallet_id, hold_id, number, kind, amount, sequence, actor, reason, captured, remaining, expires_at, at)
   select * from unnest($29::uuid[], $30::uuid[], $31::integer[], $32::text[], $33::bigint[], $34::bigint[], $35::text[],
     $36::text[], $37::bigint[], $38::bigint[], $39::timestamptz[], $40::timestamptz[])
-), due as (${expireWorkSql('select wallet_id, due_at from unnest($41::uuid[], $42::timestamptz[]) as n(wallet_id, due_at)')}
 )
 select 1`
 
@@ -259,9 +248,10 @@ const endOf = (holds: readonly Hold[]) => [
 /** Undefined when nothing changed. */
 export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> | undefined {
   if (book.made.size + book.changed.size === 0) return undefined
-  const [made, changed, due] = [book.made, book.changed, book.due].map((ids) =>
-    Array.from(ids, (id) => book.holds.get(id)!),
-  ) as [Hold[], Hold[], Hold[]]
+  const [made, changed] = [book.made, book.changed].map((ids) => Array.from(ids, (id) => book.holds.get(id)!)) as [
+    Hold[],
+    Hold[],
+  ]
   const { steps } = book
   const values = [
     plainArray(made, ({ walletId }) => walletId),
@@ -290,8 +280,6 @@ export function writeHolds(client: Queryable, book: HoldBook): Promise<unknown> 
     plainArray(steps, ({ hold }) => remainingOf(hold)),
     plainArray(steps, ({ hold }) => time(hold.expiresAt)),
     plainArray(steps, ({ hold }) => time(book.at(hold.walletId))),
-    plainArray(due, ({ walletId }) => walletId),
-    plainArray(due, (hold) => time(nextTimeOf(hold))),
   ]
   return client.query({ ...writeStatement, values })
 }

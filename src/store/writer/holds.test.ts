@@ -240,28 +240,6 @@ describe('a new hold', () => {
     })
     expect(said(await reserve(user, 1n))).toBe('HOLD_LIMIT')
   })
-
-  test('is closed by the queue, also when it is made while the piece of its wallet runs or was given up', async () => {
-    const { pool } = opened.service.db
-    const { user } = await walletWith(100n, 10n, null)
-    const readPiece = async () => {
-      const sql = `select is_requested, given_up_at, due_at from work where kind = 'expire-holds' and key = $1`
-      const { due_at, ...piece } = (await pool.query(sql, [user.userId])).rows[0]
-      return { ...piece, dueMs: (due_at as Date).getTime() }
-    }
-    const change = (sql: string) =>
-      pool.query(`update work set ${sql} where kind = 'expire-holds' and key = $1`, [user.userId])
-    const { dueMs: firstMs } = await readPiece()
-    await reserve(user, 10n, 60)
-    const { dueMs } = await readPiece()
-    expect(dueMs).toBeLessThan(firstMs)
-    await change(`lease = gen_random_uuid(), leased_until = now() + interval '1 hour', is_requested = false`)
-    await reserve(user, 10n, 6_000)
-    expect(await readPiece()).toEqual({ is_requested: true, given_up_at: null, dueMs })
-    await change(`lease = null, leased_until = null, is_requested = false, given_up_at = now()`)
-    await reserve(user, 10n, 6_000)
-    expect(await readPiece()).toEqual({ is_requested: true, given_up_at: null, dueMs })
-  })
 })
 
 /** Locks the wallet, starts `work`, waits until it waits for the row, runs `meanwhile`, and lets go. */

@@ -61,8 +61,8 @@ export type HoldResult =
       readonly refusal: HoldRefusal | 'HOLD_NOT_FOUND' | 'HOLD_UNCOVERED'
       readonly hold?: HoldView
     }
-  /** When the next hold of the wallet expires; null when none is open. */
-  | { readonly kind: 'expired'; readonly nextAfterMs: number | null }
+  /** The expired holds of the wallet are closed. */
+  | { readonly kind: 'expired' }
 
 /** The reference was used before, so this posting moved nothing. */
 export type Replay = {

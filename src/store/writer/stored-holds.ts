@@ -13,19 +13,6 @@ export const holdColumns = `h.wallet_id as "walletId", h.id, h.client_id as "cli
 /** Truncated, because a Date has no microseconds: what is stored and what is answered are then the same. */
 export const holdClockSql = `date_trunc('milliseconds', clock_timestamp())`
 
-/**
- * The queue has one piece of work for each wallet with holds, due at the first time at which one of them expires or needs a notice. `rows`
- * selects wallet_id and due_at. A piece that is due before, and not running, needs no change.
- */
-export function expireWorkSql(rows: string): string {
-  return `
-  insert into work (kind, key, due_at)
-  select 'expire-holds', wallet_id::text, min(due_at) from (${rows}) as n
-  group by wallet_id order by wallet_id
-  on conflict (kind, key) do update set due_at = least(work.due_at, excluded.due_at), is_requested = true, attempts = 0, given_up_at = null
-    where work.due_at > excluded.due_at or work.leased_until is not null or work.given_up_at is not null`
-}
-
 /** A hold, and the database's clock when it was read. */
 export type SeenHold = { readonly hold: Hold; readonly at: Date }
 
