@@ -1,6 +1,7 @@
 /** Whether a document's text fits at every width, at both text sizes and in both directions. */
 import type { CDPSession, Frame, Page } from '@playwright/test'
 import { until } from '../until.ts'
+import { wantsPictures } from './axe.ts'
 
 type Shape = { readonly width: 320 | 360 | 800 | 1280; readonly text: 100 | 200; readonly isMirrored?: true }
 
@@ -29,6 +30,8 @@ export async function findMisfits(
   onShape: (shape: Shape) => Promise<void> = async () => {},
 ): Promise<string[]> {
   const devtools = await page.context().newCDPSession(shown)
+  const isUnseen = 'parentFrame' in shown && !wantsPictures
+  if (isUnseen) await placeFrames(page, unseen)
   const found: string[] = []
   let width = 0
   for (const shape of shapes) {
@@ -41,8 +44,19 @@ export async function findMisfits(
   }
   await setText(devtools, 100)
   await devtools.detach()
+  if (isUnseen) await placeFrames(page, '')
+  // Only a frame in sight draws, and only one that draws can report what is at one of its points.
+  if (isUnseen) await shown.evaluate(() => new Promise((drawn) => requestAnimationFrame(drawn)))
   return found
 }
+
+/** In a frame below the window Chromium lays out, and does not draw: a quarter of the work. */
+const unseen = 'absolute'
+
+const placeFrames = (page: Page, position: string) =>
+  page.evaluate((position) => {
+    for (const { style } of document.querySelectorAll('iframe')) Object.assign(style, { position, top: '9999px' })
+  }, position)
 
 /** Sets the width of the frame alone in a shop, which is faster than changing the window. */
 async function setWidth(page: Page, shown: Frame | Page, width: number): Promise<void> {
@@ -78,17 +92,19 @@ export function misfitsIn(): string[] {
       const classes = (element.getAttribute('class') ?? '').split(' ')
       return `${[element.localName, ...classes].join('.')} “${text.trim().slice(0, 40)}”`
     },
-    isReadable({ data, parentElement }: Text): boolean {
-      const isLeftOut = parentElement!.closest('.visually-hidden, script, style, noscript, option, textarea') !== null
-      if (data.trim() === '' || isLeftOut || dom.isClipped(parentElement)) return false
-      return parentElement!.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    /** Remembers what is asked about an element: most texts have the same ancestors. */
+    remember<Answer>(ask: (element: Element) => Answer): (element: Element) => Answer {
+      const known = new Map<Element, Answer>()
+      return (element) => {
+        if (!known.has(element)) known.set(element, ask(element))
+        return known.get(element)!
+      }
     },
-    /** Hidden from sight as `.visually-hidden` is, by a rule for narrow pages: the head of a table whose rows are cards. */
-    isClipped(element: Element | null): boolean {
-      return (
-        element !== null &&
-        (getComputedStyle(element).clipPath === 'inset(50%)' || dom.isClipped(element.parentElement))
-      )
+    isReadable({ data, parentElement }: Text): boolean {
+      if (data.trim() === '') return false
+      const isLeftOut = parentElement!.closest('.visually-hidden, script, style, noscript, option, textarea') !== null
+      if (isLeftOut || isClipped(parentElement!)) return false
+      return parentElement!.checkVisibility({ visibilityProperty: true, opacityProperty: true })
     },
     linesOf(rects: DOMRect[]): number {
       return new Set(rects.map(({ top }) => Math.round(top / 4))).size
@@ -102,6 +118,18 @@ export function misfitsIn(): string[] {
       return element.closest('[title]')?.getAttribute('title')?.includes(text) ?? false
     },
   }
+  /** Hidden from sight as `.visually-hidden` is, by a rule for narrow pages: the head of a table whose rows are cards. */
+  const isClipped = dom.remember((element): boolean => {
+    const { parentElement } = element
+    return getComputedStyle(element).clipPath === 'inset(50%)' || (parentElement !== null && isClipped(parentElement))
+  })
+  /** The boxes around an element that cut off what leaves them, itself included. */
+  const cuttersOf = dom.remember((element): DOMRect[] => {
+    if (element === document.body) return []
+    const around = element.parentElement ? cuttersOf(element.parentElement) : []
+    return getComputedStyle(element).overflowX === 'visible' ? around : [element.getBoundingClientRect(), ...around]
+  })
+  const boxOf = dom.remember((element) => dom.blockOf(element).getBoundingClientRect())
   if (root.scrollWidth > innerWidth) found.add(`the page is ${root.scrollWidth} px wide`)
 
   const shown: { rect: DOMRect; node: Text; cell: Element | null }[] = []
@@ -110,20 +138,17 @@ export function misfitsIn(): string[] {
 
   function checkEdges(node: Text): void {
     const element = node.parentElement!
-    const block = dom.blockOf(element)
+    const block = boxOf(element)
+    const isTitledHere = dom.isTitled(element, node.data.trim())
     const cell = element.closest('th, td')
     for (const rect of rectsOf()) {
       /** What of it is seen. */
       let { left, right, bottom } = rect
       const sticksOut = (box: DOMRect) => rect.left < box.left - 1 || rect.right > box.right + 1
-      const isTitledHere = dom.isTitled(element, node.data.trim())
-      if (!isTitledHere && sticksOut(block.getBoundingClientRect()))
-        found.add(`${dom.describe(element, node.data)} is wider than its box`)
+      if (!isTitledHere && sticksOut(block)) found.add(`${dom.describe(element, node.data)} is wider than its box`)
       if (!isTitledHere && (rect.left < -1 || rect.right > innerWidth + 1))
         found.add(`${dom.describe(element, node.data)} leaves the frame`)
-      for (let around: Element | null = element; around && around !== document.body; around = around.parentElement) {
-        if (getComputedStyle(around).overflowX === 'visible') continue
-        const box = around.getBoundingClientRect()
+      for (const box of cuttersOf(element)) {
         const isCut = sticksOut(box) || rect.bottom > box.bottom + 2 || rect.top < box.top - 2
         if (!isCut) continue
         left = Math.max(left, box.left)
@@ -138,6 +163,7 @@ export function misfitsIn(): string[] {
 
   /** A word may break only where a whole line of its card, or of its column, is too short for it. */
   function checkWords(node: Text): void {
+    if (dom.linesOf(rectsOf()) < 2) return
     const card = node.parentElement!.closest('.button, .ask, .notice, .side, .card, .hero, main') ?? document.body
     const { paddingLeft, paddingRight } = getComputedStyle(card)
     const line = card.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
