@@ -9,13 +9,14 @@ import { signInOnDevice, type Tenant } from './shop.ts'
 /**
  * `show` brings the page into the state and returns the document that shows it. `hasScript: false` runs it in a browser without
  * scripts; `isLast: true` means the page cannot be used afterwards. Unless `returns` says otherwise, a reload shows the state again, and
- * Back has no view to return to.
+ * Back has no view to return to. `sameAs` names a state that differs only in language and direction: both are laid out, one is used.
  */
 type State = {
   readonly show: (page: Page) => Promise<Frame | Page>
   readonly hasScript?: false
   readonly isLast?: true
   readonly returns?: Returns
+  readonly sameAs?: string
 }
 export type StatesOf = (stage: Stage) => Record<string, State>
 type Stage = ReturnType<typeof newStage>

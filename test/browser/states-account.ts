@@ -63,7 +63,10 @@ export const accountStates: StatesOf = (stage) => {
 
   return {
     account: { show: async (page) => openAccount(page, await newMember()), returns },
-    'account-right-to-left': { show: async (page) => openAccount(page, await newMember(), { lang: 'ar' }), returns },
+    'account-right-to-left': {
+      sameAs: 'account',
+      show: async (page) => openAccount(page, await newMember(), { lang: 'ar' }),
+    },
     ...Object.fromEntries(parts),
     'account-name-wrong': {
       returns: typed,

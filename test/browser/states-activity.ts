@@ -100,9 +100,9 @@ export const activityStates: StatesOf = (stage) => {
 
   return {
     'busy-wallet': { show: (page) => open(page) },
-    'busy-wallet-right-to-left': { show: (page) => open(page, { lang: 'ar' }) },
+    'busy-wallet-right-to-left': { sameAs: 'busy-wallet', show: (page) => open(page, { lang: 'ar' }) },
     'all-activity': { show: (page) => openAll(page), returns },
-    'all-activity-right-to-left': { show: (page) => openAll(page, { lang: 'ar' }), returns },
+    'all-activity-right-to-left': { sameAs: 'all-activity', show: (page) => openAll(page, { lang: 'ar' }) },
     'activity-searched': {
       returns: typed,
       show: async (page) => {
@@ -133,7 +133,7 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'activity-of-a-month-right-to-left': {
-      returns: typed,
+      sameAs: 'activity-of-a-month',
       show: async (page) => {
         const frame = await openAll(page, { lang: 'ar' })
         await frame.fill('[name=search]', 'أكثر من ٢٠')
@@ -177,6 +177,9 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'detail-of-dispute': { show: (page) => openDetail(page, 'Card payment disputed'), returns: ofEntry },
-    'detail-right-to-left': { show: (page) => openDetail(page, 'Three tickets', { lang: 'ar' }), returns: ofEntry },
+    'detail-right-to-left': {
+      sameAs: 'detail-of-payment',
+      show: (page) => openDetail(page, 'Three tickets', { lang: 'ar' }),
+    },
   }
 }

@@ -78,6 +78,7 @@ export const holdStates: StatesOf = (stage) => {
   return {
     'on-hold': { show: async (page) => withRows(await openWallet(page, await holding())) },
     'on-hold-right-to-left': {
+      sameAs: 'on-hold',
       show: async (page) => withRows(await openWallet(page, await holding(), { lang: 'ar' })),
     },
     'on-hold-frozen': {
@@ -101,7 +102,7 @@ export const holdStates: StatesOf = (stage) => {
     },
     'holds-list': { returns: inList, show: async (page) => openList(page, await holding([1, 2, 3, 4, 5, 6])) },
     'holds-list-right-to-left': {
-      returns: inList,
+      sameAs: 'holds-list',
       show: async (page) => openList(page, await holding(), { lang: 'he' }),
     },
     'holds-list-unknown-app': {
@@ -125,9 +126,12 @@ export const holdStates: StatesOf = (stage) => {
       },
     },
     'on-hold-disconnecting': { returns: asked, show: (page) => askToDisconnect(page, 'en') },
-    'on-hold-disconnecting-right-to-left': { returns: asked, show: (page) => askToDisconnect(page, 'ar') },
+    'on-hold-disconnecting-right-to-left': {
+      sameAs: 'on-hold-disconnecting',
+      show: (page) => askToDisconnect(page, 'ar'),
+    },
     'on-hold-deleting': { returns: ofPart, show: (page) => askToDelete(page, 'de') },
-    'on-hold-deleting-right-to-left': { returns: ofPart, show: (page) => askToDelete(page, 'he') },
+    'on-hold-deleting-right-to-left': { sameAs: 'on-hold-deleting', show: (page) => askToDelete(page, 'he') },
     'holds-list-empty': {
       returns: { back: ['.hero-balance'] },
       show: async (page) => {

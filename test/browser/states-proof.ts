@@ -53,12 +53,15 @@ export const proofStates: StatesOf = (stage) => {
 
   return {
     'new-device': { show: (page) => open(page) },
-    'new-device-right-to-left': { show: (page) => open(page, { lang: 'ar' }) },
+    'new-device-right-to-left': { sameAs: 'new-device', show: (page) => open(page, { lang: 'ar' }) },
     'new-device-without-transactions': {
       show: async (page) => openWallet(page, await newMember(rig), {}, { isDevice: false }),
     },
     prompt: { show: (page) => prompted(page, '.everything button'), returns: typed },
-    'prompt-right-to-left': { show: (page) => prompted(page, '.everything button', { lang: 'he' }), returns: typed },
+    'prompt-right-to-left': {
+      sameAs: 'prompt',
+      show: (page) => prompted(page, '.everything button', { lang: 'he' }),
+    },
     'prompt-for-account': { show: (page) => prompted(page, 'button.avatar'), returns },
     'prompt-leaving-app': {
       returns: ofAccount,
