@@ -53,6 +53,10 @@ npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [
 
   debits on a test database, on one server or a cluster, and the processor time of each node per debit
 
+npm run bench -- cluster-life --bin DIR [--user postgres]
+
+  starts a cluster with the programs in DIR, a PostgreSQL with Citus, and rehearses its life: two workers, four, a kill -9, a migration, three
+
 npm run bench -- books [--users 100000] [--transfers 9] [--unanalysed]
 
   how soon the continuous check finds a wrong row in books of that size, and what it costs

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { measureBatches } from './batches.ts'
 import { measureBooks } from './books.ts'
+import { rehearseLife } from './cluster-life.ts'
 import { drawComparison } from './comparison.ts'
 import { measureEvents } from './events.ts'
 import { runFaults } from './faults/run.ts'
@@ -31,6 +32,7 @@ else if (first === 'mutants') process.exitCode = (await runMutants(rest)) ? 0 : 
 else if (first === 'tenants') process.exitCode = (await measureTenants(rest)) ? 0 : 1
 else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1
 else if (first === 'batches') process.exitCode = (await measureBatches(rest)) ? 0 : 1
+else if (first === 'cluster-life') process.exitCode = (await rehearseLife(rest)) ? 0 : 1
 else if (first === '--growth') process.exitCode = (await measureGrowth(rest)) ? 0 : 1
 else {
   const options = parseOptions(process.argv.slice(2))

@@ -231,8 +231,13 @@ export const bookGuards: readonly Guarded[] = [
       [`outcomes.set(posting.referenceKey, result.outcome)`, ``],
       [`if (result.kind !== 'outcome') continue`, ``],
       [`else if (!link?.isReachable) answers`, `else if (!link) answers`],
-      [`frozen_for = c.frozen_for,`, `frozen_for = w.frozen_for,`],
     ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/ledger-rows.ts',
+    tests: [order, randomBatches, writer],
+    mutants: [[`frozen_for = c.frozen_for,`, `frozen_for = w.frozen_for,`]],
   },
   {
     area: 'the writer',

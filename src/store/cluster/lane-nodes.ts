@@ -1,6 +1,13 @@
 /** Writes the batches of a fast lane on the nodes of a cluster: the coordinator, or another node that coordinates them. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { commit, isContention, sqlState, uniqueViolation, type Connection } from '../connection/database.ts'
+import {
+  commit,
+  isContention,
+  isUnavailable,
+  sqlState,
+  uniqueViolation,
+  type Connection,
+} from '../connection/database.ts'
 import { within, type OpenClient } from '../connection/open-client.ts'
 import { hasEvents } from '../events/journal.ts'
 import { openWriterClient, type WriterClient } from '../writer/connection.ts'
@@ -10,6 +17,7 @@ import { postFast, type FastAnswers } from '../writer/fast-statement.ts'
 import type { PendingPosting } from '../writer/posting.ts'
 import { resolveLinks } from '../writer/resolve-links.ts'
 import { beginBatch, beginIdle, beginOnOtherNode, roundTrip } from './batch.ts'
+import type { Outage } from './outage.ts'
 import { isCoordinator, openNode, readIdentity, refuseForeignNode } from './nodes.ts'
 
 /** The node that a lane prefers as coordinator of its batches, and the one in use after faults of others. */
@@ -27,6 +35,7 @@ const limits: Limits = { batch: 2_048, underWay: 1 }
 type Lane = {
   readonly connection: Connection
   readonly node: NodeChoice
+  readonly outage: Outage
   readonly lockTimeoutMs: number
   /** A connection in use was lost. */
   readonly onLost: () => void
@@ -47,8 +56,18 @@ export async function writeOnNodes(home: WriterClient, lane: Lane): Promise<Batc
   return {
     limits,
     writerOf,
-    post: (batch) =>
-      batch.every(isCapture) ? Promise.resolve(undecided) : postOnNodes(writerOf(batch), home.client, batch),
+    post: async (batch) => {
+      if (batch.every(isCapture)) return undecided
+      try {
+        await lane.outage.keepReachable(home.client, batch)
+        // The statement of a batch asks every node. Those of the careful lane ask only the nodes that they need.
+        return lane.outage.isOn() ? undecided : await postOnNodes(writerOf(batch), home.client, batch)
+      } catch (error) {
+        // The careful lane, which tries its postings again, must know what it cannot reach.
+        if (isUnavailable(error)) await lane.outage.examine(home.client)
+        throw error
+      }
+    },
     // A lost race for a reference or a locked row is no fault of the node itself, such as losing sight of the others.
     isFaulty: (error) => nodes.otherNode !== undefined && !isContention(error) && sqlState(error) !== uniqueViolation,
     end: async () => void (await Promise.all(clients().map((client) => client.end()))),

@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../connection/database.ts'
+import type { Outage } from '../cluster/outage.ts'
 import { postLocked } from './careful-statement.ts'
 import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { enqueue, newFairQueue, takeInTurn } from './fair-queue.ts'
@@ -30,12 +31,15 @@ export type LaneEvents = {
   readonly hold: (step: HoldCount) => void
   /** A configured node of the cluster cannot coordinate batches; other nodes do. */
   readonly nodeFault: (error: unknown) => void
+  /** These nodes of the cluster are away; none: all are back. */
+  readonly outage: (names: readonly string[]) => void
 }
 
 export type CarefulLane = LaneQueue & {
   readonly name: Exclude<Lane, 'fast'>
   readonly connection: Connection
   readonly events: LaneEvents
+  readonly outage: Outage
   /**
    * Links of locked or damaged wallets, and their ids, with the time until which their postings go straight to this lane: in the fast
    * lane each of them would fail its whole batch.
@@ -56,12 +60,14 @@ const maxCollisions = 3
 export function openCarefulLane(
   connection: Connection,
   events: LaneEvents,
+  outage: Outage,
   name: CarefulLane['name'] = 'careful',
 ): CarefulLane {
   const lane: CarefulLane = {
     name,
     connection,
     events,
+    outage,
     waiting: newFairQueue(),
     underWay: new Map(),
     disconnect: () => disconnect(lane),
@@ -155,7 +161,9 @@ async function postOrHalve(
       return await postOrHalve(lane, batch, isPatient, collisions + 1)
     if (error instanceof InDoubt || isUnavailable(error)) {
       lane.events.fault(lane.name, error)
+      const failed = lane.writer?.client
       disconnect(lane)
+      await lane.outage.examine(failed)
       await sleep(50)
       return batch
     }
@@ -185,7 +193,13 @@ async function post(
   for (const whole of lane.underWay.keys()) lane.underWay.set(whole, performance.now())
   const { client, number, doubts } = (lane.writer ??= await connect(lane))
   const doubtsBefore = doubts()
-  const { answers, held, holdSteps } = await postLocked(client, batch, { isPatient, writer: number })
+  const reachable = await lane.outage.keepReachable(client, batch)
+  if (reachable.length === 0) return []
+  const { answers, held, holdSteps } = await postLocked(client, reachable, {
+    isPatient,
+    writer: number,
+    isNarrow: lane.outage.isOn(),
+  })
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
   countHolds(lane.events.hold, answers, holdSteps)
   for (const [pending, result] of answers) {

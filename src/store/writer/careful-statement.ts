@@ -3,6 +3,7 @@ import type { Operation, Wallet } from '../../ledger/decide.ts'
 import { viewHold, type HoldView } from '../../ledger/hold.ts'
 import { decideInTurn, type Step } from '../../ledger/plan.ts'
 import { beginBatch, roundTrip, walletClockSql } from '../cluster/batch.ts'
+import { updateOnNodes } from '../cluster/narrow-write.ts'
 import { isUnsettled, readHoldsOnNodes, waitToSettle } from '../cluster/read-holds.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import { commit, type Queryable } from '../connection/database.ts'
@@ -20,7 +21,7 @@ import {
   type HoldKey,
   type StepKind,
 } from './hold-book.ts'
-import { ledgerRowsSql } from './ledger-rows.ts'
+import { ledgerRowsSql, operationsSql, walletUpdateSql, type DecidedRows } from './ledger-rows.ts'
 import { resolveLinks, type ResolvedLink } from './resolve-links.ts'
 import { asReplay, type HoldResult, type PendingPosting, type PostingResult } from './posting.ts'
 
@@ -29,6 +30,13 @@ export type CarefulAnswers = {
   /** Postings of wallets that another transaction has locked, or has committed on some nodes of a cluster only. */
   readonly held: readonly PendingPosting[]
   readonly holdSteps: readonly StepKind[]
+}
+
+type HowToPost = {
+  readonly isPatient: boolean
+  readonly writer: number
+  /** On a cluster: asks only the servers that have a row of the batch. */
+  readonly isNarrow?: boolean
 }
 
 type Writing = Queryable & Partial<Pick<OpenClient, 'isCluster'>>
@@ -41,7 +49,7 @@ type Writing = Queryable & Partial<Pick<OpenClient, 'isCluster'>>
 export async function postLocked(
   client: Writing,
   batch: readonly PendingPosting[],
-  { isPatient, writer }: { readonly isPatient: boolean; readonly writer: number },
+  { isPatient, writer, isNarrow = false }: HowToPost,
 ): Promise<CarefulAnswers> {
   try {
     const [, links] = await roundTrip([beginBatch(client), resolveLinks(client, batch)])
@@ -54,10 +62,9 @@ export async function postLocked(
     const written = new Set(planned.map(({ walletId }) => walletId))
     const after = new Map([...wallets].filter(([id, wallet]) => wallet !== before.get(id) || written.has(id)))
     // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
-    const writing =
-      after.size > 0
-        ? write(client, planned, { after, open: book && countOpen(book) }, writer)
-        : client.query(confirmSql)
+    const rows = rowsOf(planned, after, book && countOpen(book))
+    const insert = isNarrow && after.size > 0 ? await updateOnNodes(client, rows) : undefined
+    const writing = after.size > 0 ? (insert?.(writer) ?? write(client, rows, writer)) : client.query(confirmSql)
     // On a cluster, both statements insert what they select, for which Citus prepares the commit on every node before any commits.
     const holding = book && writeHolds(client, book)
     await roundTrip([writing, holding, ...journal(client, reported, { before, after }, writer), commit(client)])
@@ -245,24 +252,14 @@ function resultOf(planned: Planned, hold: HoldView | undefined): HoldResult {
   return { kind: 'outcome', outcome, ...ofHold }
 }
 
-/**
- * Writes the decided values. The rows are locked, so the update needs no condition. The clock is read in this statement,
- * after the locks, so that the transfers of one wallet never go back in time.
- */
+/** The clock is read in this statement, after the locks, so that the transfers of one wallet never go back in time. */
 const sqlOf = ({ isCluster }: { readonly isCluster: boolean }) => `
-with changed as (
-  update wallets w set balance = c.balance, held = c.held, open_holds = coalesce(c.open_holds, w.open_holds), sequence = c.sequence, padding = null,
-    frozen_for = c.frozen_for, frozen_reason = case when w.frozen_for is not distinct from c.frozen_for then w.frozen_reason end
-  from unnest($1::uuid[], $2::bigint[], $16::bigint[], $3::bigint[], $4::text[], $19::integer[])
-    as c(wallet_id, balance, held, sequence, frozen_for, open_holds)
-  where w.id = c.wallet_id${isCluster ? ` returning w.id, ${walletClockSql} as at` : ''}
+with changed as (${walletUpdateSql}${isCluster ? ` returning w.id, ${walletClockSql} as at` : ''}
 ), operation as (
   select o.*, t.at from ${isCluster ? 'changed' : '(select clock_timestamp() as at)'} as t join
-    unnest($5::uuid[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
-      $17::bigint[], $18::boolean[])
-    as o(wallet_id, sequence, balance, amount, reference_key, counter_account, reference_type, reference_id, description, refusal, held, is_hold)
+    ${operationsSql(7)}
     on ${isCluster ? 't.id = o.wallet_id' : 'true'}
-), ${ledgerRowsSql('$15', { hasHolds: true })}
+), ${ledgerRowsSql('$19', { hasHolds: true })}
 select 1`
 
 const statement = {
@@ -271,24 +268,29 @@ const statement = {
   onCluster: sqlOf({ isCluster: true }),
 }
 
-async function write(
-  client: Queryable,
+async function write(client: Queryable, { wallets, operations }: DecidedRows, writer: number): Promise<void> {
+  await client.query({ ...statement, values: [...wallets, ...operations, String(writer)] })
+}
+
+function rowsOf(
   planned: readonly Planned[],
-  {
-    after,
-    open,
-  }: Record<'after', ReadonlyMap<string, Wallet>> & { readonly open: ReadonlyMap<string, number> | undefined },
-  writer: number,
-): Promise<void> {
+  after: ReadonlyMap<string, Wallet>,
+  open: ReadonlyMap<string, number> | undefined,
+): DecidedRows {
   const wallets = [...after]
   const asked = planned.map(({ posting }) => posting)
-  await client.query({
-    ...statement,
-    values: [
+  return {
+    walletIds: planned.map(({ walletId }) => walletId),
+    wallets: [
       plainArray(wallets, ([id]) => id),
       plainArray(wallets, ([, wallet]) => wallet.balanceMinor),
+      plainArray(wallets, ([, wallet]) => wallet.heldMinor),
       plainArray(wallets, ([, wallet]) => wallet.sequence),
       plainArray(wallets, ([, wallet]) => wallet.frozenFor),
+      // Without a book no hold is open or has changed.
+      plainArray(wallets, ([id]) => (open ? (open.get(id) ?? 0) : null)),
+    ],
+    operations: [
       plainArray(planned, ({ walletId }) => walletId),
       plainArray(planned, ({ step, movedMinor }) => (step.refusal || movedMinor === 0n ? null : step.wallet.sequence)),
       plainArray(planned, ({ step }) => step.wallet.balanceMinor),
@@ -299,14 +301,10 @@ async function write(
       textArray(asked, (posting) => posting.referenceId),
       textArray(asked, (posting) => posting.description),
       plainArray(planned, ({ step }) => step.refusal),
-      String(writer),
-      plainArray(wallets, ([, wallet]) => wallet.heldMinor),
       plainArray(planned, ({ heldMinor }) => heldMinor),
       plainArray(planned, ({ step, movedMinor }) => (!step.refusal && movedMinor === 0n ? true : null)),
-      // Without a book no hold is open or has changed.
-      plainArray(wallets, ([id]) => (open ? (open.get(id) ?? 0) : null)),
     ],
-  })
+  }
 }
 
 /** Reports the entries and holds, and the wallets that a debt froze or whose debt was repaid. */

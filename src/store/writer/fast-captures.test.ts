@@ -237,6 +237,7 @@ test('a capture takes the fast lane; the lane of holds has those to be reported,
     fault: () => {},
     hold: (step) => void steps.push(step),
     nodeFault: () => {},
+    outage: () => {},
   })
   const lanesOf = async (posting: HoldPosting) => {
     lanes.length = 0
@@ -266,6 +267,7 @@ test('a capture of a locked wallet fails the captures of one batch and no debit,
     fault: (lane) => void faults.push(lane),
     hold: () => {},
     nodeFault: () => {},
+    outage: () => {},
   })
   const stranger = await opened.service.db.pool.connect()
   await stranger.query('begin')

@@ -253,8 +253,16 @@ function connect(lane: FastLane): Promise<BatchWriter> {
   const open = async () => {
     const home = await openWriterClient(lane.connection, lockTimeoutMs, forget)
     if (!home.client.isCluster()) return writeOn(home)
-    const { connection, node, events } = lane
-    return await writeOnNodes(home, { connection, node, lockTimeoutMs, onLost: forget, onNodeFault: events.nodeFault })
+    const { connection, node, events, careful } = lane
+    const { outage } = careful
+    return await writeOnNodes(home, {
+      connection,
+      node,
+      outage,
+      lockTimeoutMs,
+      onLost: forget,
+      onNodeFault: events.nodeFault,
+    })
   }
   const opening = open()
   opening.catch(forget)

@@ -225,7 +225,7 @@ const writeStatement = {
     cross join lateral (select ctid from holds where wallet_id = c.wallet_id and id = c.id limit 1) as l`,
     'h.ctid = c.row_id',
   ),
-  onCluster: writeSql(changedSql, 'h.wallet_id = c.wallet_id and h.id = c.id'),
+  onCluster: writeSql(changedSql, 'h.wallet_id = c.wallet_id and h.id = c.id and h.wallet_id = any($18::uuid[])'),
 }
 
 const time = (at: Date | null) => at && at.toISOString()

@@ -211,6 +211,7 @@ describe('a new hold', () => {
       fault: () => {},
       hold: () => {},
       nodeFault: () => {},
+      outage: () => {},
     }
     const writer = openWriter(connection, 1, events)
     const { user } = await walletWith(100n, 0n, null)

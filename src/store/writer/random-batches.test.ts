@@ -41,6 +41,7 @@ beforeAll(async () => {
     fault: () => {},
     hold: () => {},
     nodeFault: () => {},
+    outage: () => {},
   })
   direct = await openWriterClient(opened.service.db.connection, 5_000, () => {})
 })

@@ -22,6 +22,7 @@ beforeAll(async () => {
     fault: () => {},
     hold: () => {},
     nodeFault: () => {},
+    outage: () => {},
   })
 })
 beforeEach(() => void batches.splice(0))

@@ -30,6 +30,7 @@ beforeAll(async () => {
     fault: () => {},
     hold: () => {},
     nodeFault: () => {},
+    outage: () => {},
   })
 })
 afterAll(async () => {

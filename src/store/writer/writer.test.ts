@@ -201,6 +201,7 @@ async function postOverSilentWire(referenceId: string): Promise<unknown[]> {
     fault: () => {},
     hold: () => {},
     nodeFault: () => {},
+    outage: () => {},
   })
   const service = { ...opened.service, writer }
   const before = said(await postByLink(user, -1n, { service }))
@@ -242,6 +243,7 @@ test('time that a posting waited before it reached the writer counts towards its
     fault: () => {},
     hold: () => {},
     nodeFault: () => {},
+    outage: () => {},
   })
   wire.cut()
   const late = writer.post({ ...posting, referenceKey }, performance.now() - 8_000)
@@ -396,6 +398,7 @@ const openQuietWriter = (faults: unknown[]) =>
     fault: (_, error) => faults.push(error),
     hold: () => {},
     nodeFault: () => {},
+    outage: () => {},
   })
 
 test('one reference of an app three times at once is one movement, and fails no batch', async () => {

@@ -4,6 +4,7 @@ import type { Connection } from '../connection/database.ts'
 import { standbyOf } from '../connection/standby.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { chooseNodes } from '../cluster/lane-nodes.ts'
+import { openOutage } from '../cluster/outage.ts'
 import { isFull } from './fair-queue.ts'
 import { addToFastLane, closeFastLane, estimateLaneMs, openFastLane, type FastLane } from './fast-lane.ts'
 import {
@@ -41,8 +42,9 @@ const maxWaiting = 20_000
 type Resolve = (result: HoldResult) => void
 
 export function openWriter(connection: Connection, laneCount: number, events: LaneEvents): Writer {
-  const careful = openCarefulLane(connection, events)
-  const holds = openCarefulLane(connection, events, 'holds')
+  const outage = openOutage(connection, events.outage)
+  const careful = openCarefulLane(connection, events, outage)
+  const holds = openCarefulLane(connection, events, outage, 'holds')
   const fast = chooseNodes(laneCount).map((node) => openFastLane(connection, { careful, holds }, events, node))
   const lanes = [...fast, careful, holds]
   const depths = () => ({
@@ -99,6 +101,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
     close: async () => {
       while (lanes.some((lane) => depthOf(lane) > 0)) await sleep(5)
       clearInterval(watch)
+      outage.close()
       await Promise.all([...fast.map(closeFastLane), closeCarefulLane(careful), closeCarefulLane(holds)])
     },
   }

@@ -1,0 +1,113 @@
+/**
+ * Which nodes of the cluster are away. A posting needs two nodes: that of its wallet and that of its reference. While one is away, the
+ * postings that need it fail at once, and the careful lane writes the others with statements that do not touch it. On plain PostgreSQL there is never an outage.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { plainArray, textArray } from '../connection/arrays.ts'
+import { within, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'
+import { openClient } from '../connection/servers.ts'
+import { Unavailable, type PendingPosting } from '../writer/posting.ts'
+
+export type Outage = {
+  /** After a batch failed: returns once it is known which nodes are away. Concurrent calls share one attempt. */
+  readonly examine: (client: OpenClient | undefined) => Promise<void>
+  /** Whether a node is away. */
+  readonly isOn: () => boolean
+  /** Fails the postings that need a node that is away, and returns the others. */
+  readonly keepReachable: (client: Queryable, batch: readonly PendingPosting[]) => Promise<readonly PendingPosting[]>
+  readonly close: () => void
+}
+
+/** The coordinator tries to reach each node; one that the network has lost answers after `connectWithinMs`. */
+const awaySql = `select groupid as "group", nodename || ':' || nodeport as name from pg_dist_node
+  where noderole = 'primary' and groupid <> 0 and not citus_check_connection_to_node(nodename, nodeport) order by 1`
+
+type AwayNode = { readonly group: number; readonly name: string }
+
+const connectWithinMs = 1_000
+const examineWithinMs = 4_000
+/** While a node is away, one connection of this process asks again so often. */
+const examineAgainMs = 500
+
+export function openOutage(connection: Connection, onChange: (names: readonly string[]) => void): Outage {
+  let away: readonly AwayNode[] = []
+  let examining: Promise<void> | undefined
+  let isWatching = false
+  const over = new AbortController()
+  const look = async () => {
+    try {
+      const found = await findAway(connection)
+      const names = found.map(({ name }) => name)
+      if (names.join() !== away.map(({ name }) => name).join()) onChange(names)
+      away = found
+    } catch {
+      // The coordinator does not answer either: its lanes find that out by themselves.
+    }
+    examining = undefined
+  }
+  const examine = () => (examining ??= look())
+  const watch = async () => {
+    if (isWatching) return
+    isWatching = true
+    while (away.length > 0 && !over.signal.aborted) {
+      await sleep(examineAgainMs, undefined, { ref: false })
+      await examine()
+    }
+    isWatching = false
+  }
+  return {
+    isOn: () => away.length > 0,
+    examine: async (client) => {
+      if (!client?.isCluster()) return
+      await examine()
+      void watch()
+    },
+    keepReachable: async (client, batch) => {
+      if (away.length === 0) return batch
+      const needing = await findNeeding(client, batch, away)
+      for (const pending of needing)
+        if (!pending.isAnswered) pending.fail(new Unavailable('a server that it needs is away'))
+      return batch.filter((pending) => !needing.has(pending))
+    },
+    close: () => over.abort(),
+  }
+}
+
+async function findAway(connection: Connection): Promise<readonly AwayNode[]> {
+  const settings = { 'citus.node_connection_timeout': String(connectWithinMs) }
+  const client = await openClient(connection, { name: 'billfold nodes', settings })
+  try {
+    const { rows } = await within(client, examineWithinMs, client.query<AwayNode>(awaySql))
+    return rows
+  } finally {
+    client.destroy()
+  }
+}
+
+/** A link that does not exist needs no wallet. */
+const needingSql = `select o.ordinal::int as ordinal from unnest($1::text[], $2::uuid[], $3::uuid[])
+    with ordinality as o(link_id, wallet_id, reference_key, ordinal)
+  left join links l on l.id = o.link_id
+  where exists (select from pg_dist_placement p where p.groupid = any($4::int[]) and p.shardid in (
+    case when coalesce(l.user_id, o.wallet_id) is not null
+      then get_shard_id_for_distribution_column('wallets', coalesce(l.user_id, o.wallet_id)) end,
+    case when o.reference_key is not null then get_shard_id_for_distribution_column('outcomes', o.reference_key) end))`
+
+async function findNeeding(
+  client: Queryable,
+  batch: readonly PendingPosting[],
+  away: readonly AwayNode[],
+): Promise<ReadonlySet<PendingPosting>> {
+  const { rows } = await client.query<{ ordinal: number }>(needingSql, [
+    textArray(batch, ({ by }) => ('walletId' in by ? null : by.serviceUserId)),
+    plainArray(batch, ({ by }) => ('walletId' in by ? by.walletId : null)),
+    plainArray(batch, (posting) => (hasReference(posting) ? posting.referenceKey : null)),
+    plainArray(away, ({ group }) => group),
+  ])
+  return new Set(rows.map(({ ordinal }) => batch[ordinal - 1]!))
+}
+
+/** A void, an extension and an expiry have none. */
+function hasReference({ hold }: PendingPosting): boolean {
+  return hold === undefined || hold.kind === 'reserve' || hold.kind === 'capture'
+}
