@@ -61,7 +61,6 @@ const bookkeeping = [
   'oidc_starts',
   'wallet_heads',
   'wallet_subtrees',
-  'wallet_marks',
   'log_leaves',
   'log_subtrees',
   'log_days',

@@ -275,7 +275,7 @@ test('only the configuration reads the environment', () => {
 
 test('calls that only this runtime has stay in the few files that may know it', () => {
   const allowed =
-    /^src\/(main\.ts|process\/workers\.ts|cli\.ts|cli\/|web\/(assets|body)|actions\/people\/passwords\.ts)/
+    /^src\/(main\.ts|process\/workers\.ts|cli\.ts|cli\/|web\/(assets|body)|actions\/people\/passwords\.ts|proof\/sha256\.ts)/
   const strays = inFolder('src/').filter(({ path, text }) => /\bBun\.\w/.test(text) && !allowed.test(path))
   expect(strays.map(({ path }) => path)).toEqual([])
 })

@@ -2,7 +2,7 @@
  * The trees of RFC 6962: a log that only grows, of which any entry can be proven against the root, and any earlier root against a
  * later one. Complete subtrees never change, so they alone are stored; a subtree is named by its level and its index at that level.
  */
-import { createHash } from 'node:crypto'
+import { sha256 } from './sha256.ts'
 
 export type Subtree = { readonly level: number; readonly index: number }
 
@@ -11,15 +11,20 @@ export type Peaks = { readonly size: number; readonly hashes: readonly Uint8Arra
 
 export const noPeaks: Peaks = { size: 0, hashes: [] }
 
-const leafPrefix = Uint8Array.of(0)
-const pairPrefix = Uint8Array.of(1)
+/** RFC 6962 hashes a leaf with a zero byte before it, and a pair of hashes with a one. */
+const pair = new Uint8Array(65)
+pair[0] = 1
 
 export function hashLeaf(data: Uint8Array): Uint8Array {
-  return createHash('sha256').update(leafPrefix).update(data).digest()
+  const leaf = new Uint8Array(1 + data.length)
+  leaf.set(data, 1)
+  return sha256(leaf)
 }
 
 export function hashPair(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return createHash('sha256').update(pairPrefix).update(left).update(right).digest()
+  pair.set(left, 1)
+  pair.set(right, 33)
+  return sha256(pair)
 }
 
 /** Adds the hashes of leaves at the end. `onSubtree` gets every subtree that this completes, the leaves included. */
@@ -46,7 +51,7 @@ export function addLeaves(
 }
 
 export function rootOf({ hashes }: Peaks): Uint8Array {
-  return hashes.length === 0 ? createHash('sha256').digest() : foldPeaks(hashes)
+  return hashes.length === 0 ? sha256('') : foldPeaks(hashes)
 }
 
 function foldPeaks(hashes: readonly Uint8Array[]): Uint8Array {

@@ -100,7 +100,6 @@ export const staying: Readonly<Record<string, string>> = {
   endpoint_attempts: 'the last thousand of each endpoint',
   wallet_heads: 'one for each wallet; without it no entry of the wallet can be proven',
   wallet_subtrees: 'one for 256 entries of a wallet',
-  wallet_marks: 'six bytes for each entry: they name an entry that was changed',
   log_leaves: 'what was sealed is never removed, and the database refuses to',
   log_subtrees: 'one for 256 leaves of the log',
   log_days: 'one row for each day; the database refuses to remove it',

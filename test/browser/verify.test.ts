@@ -14,7 +14,8 @@ import { proveEntry } from '../../src/actions/proofs/prove-entry.ts'
 import { namedTree } from '../../src/actions/proofs/seal-books.ts'
 import { checkpointText, newKeySeed, publishedKey, signNote } from '../../src/proof/sign-note.ts'
 import { findLog } from '../../src/store/proofs/proof-log.ts'
-import { findTree, hashFoundEntries } from '../../src/store/proofs/wallet-trees.ts'
+import { hashFoundEntries } from '../../src/store/proofs/entry-leaves.ts'
+import { findTree } from '../../src/store/proofs/wallet-trees.ts'
 import { until, untilSeen } from '../until.ts'
 import { findAllViolations, findBarriers, setScheme, wantsPictures } from './axe.ts'
 import { findMisfits } from './layout.ts'
@@ -382,7 +383,6 @@ async function rewrite({ user }: Tenant): Promise<void> {
   const tree = (await findTree(pool, user.userId))!
   const [hashes] = await hashFoundEntries(pool, [{ ...namedTree(tree), after: 0, until: 1 }], 'USD')
   await pool.query('update wallet_heads set size = 1, peaks = $2 where wallet_id = $1', [user.userId, hashes![0]])
-  await pool.query('delete from wallet_marks where wallet_id = $1', [user.userId])
 }
 
 describe('two proofs of one wallet', () => {

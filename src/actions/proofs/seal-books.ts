@@ -3,7 +3,8 @@
  * becomes a leaf of the log. When a pass over the wallets ends, the state of the log is signed. One process at a time does this, and
  * nothing of it is in the path of a debit.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { marksOf } from '../../proof/marks.ts'
 import { hashLeaf, addLeaves, noPeaks, rootOf, type Subtree } from '../../proof/merkle.ts'
 import { headLeaf } from '../../../sdk/verify/leaves.ts'
 import { transact, type Transaction } from '../../store/connection/database.ts'
@@ -19,17 +20,18 @@ import {
 } from '../../store/proofs/proof-log.ts'
 import { isStored } from '../../store/proofs/subtrees.ts'
 import { findUnsealedRecords } from '../../store/proofs/audit-leaves.ts'
-import { addMarks, hashFoundEntries, nextGrown, upsertTrees } from '../../store/proofs/wallet-trees.ts'
-import type { GrownWallet, LeafRange, WalletSubtree, WalletTree } from '../../store/proofs/wallet-trees.ts'
+import { hashFoundEntries, type LeafRange } from '../../store/proofs/entry-leaves.ts'
+import { findCheckedAfter, nextGrown, upsertTrees } from '../../store/proofs/wallet-trees.ts'
+import type { GrownWallet, PageLimits, WalletSubtree, WalletTree } from '../../store/proofs/wallet-trees.ts'
+import { sha256Hex } from '../../proof/sha256.ts'
 import { newKeySeed } from '../../proof/sign-note.ts'
 import { canSign, sealLogSeed, signCheckpoint, type Sealing } from './checkpoint.ts'
 import { enterIncarnation, newIncarnationId } from './incarnation.ts'
 import { readOutside } from './outside.ts'
 import { sealDay } from './seal-day.ts'
 
-/** Hashing a page of entries takes about 100 ms. */
-const walletsPerPage = 20_000
-const entriesPerPage = 20_000
+/** Sealing a page takes about 100 ms. */
+const pageLimits: PageLimits = { wallets: 20_000, grown: 3_000, entries: 20_000 }
 const betweenPassesMs = 10 * 60_000
 
 /** The job: takes the steps of a pass that is due, until the pass ends or another process has the log. */
@@ -69,10 +71,10 @@ async function takeStep(tx: Transaction, sealing: Sealing): Promise<LogState | u
   const state = await enterIncarnation(tx, sealing, locked)
   const startedAt = state.passStartedAt ?? state.now
   const records = await sealRecords(tx, await sealDay(tx, state, sealing.config.currency.code))
-  const page = await nextGrown(tx, state.passFrom, walletsPerPage)
-  const { grown, cutWallet, following } = cut(page.grown)
+  const page = await nextGrown(tx, state.passFrom, pageLimits)
+  const { grown, isFull } = cut(page.grown)
   const { peaks, sealed } = await sealTrees(tx, records.log, grown, sealing.config.currency.code)
-  const next = (cutWallet !== null && sealed.has(cutWallet) ? cutWallet : following) ?? page.until
+  const next = isFull ? await followingOf(tx, grown.at(-1)!, sealed) : page.until
   const isLast = next === null && records.areAll
   const pass = isLast
     ? {
@@ -110,24 +112,22 @@ async function sealRecords(
 
 type Growth = GrownWallet & { readonly until: number }
 
-type Page = { readonly grown: readonly Growth[]; readonly cutWallet: string | null; readonly following: string | null }
-
-/** The wallets whose entries fit into one page. The last of them may be cut, and the next step goes on with it. */
-function cut(wallets: readonly GrownWallet[]): Page {
-  const grown: Growth[] = []
-  let left = entriesPerPage
-  for (const [i, wallet] of wallets.entries()) {
+/** The entries of all but the last wallet fit into one page, and the last one is cut. */
+function cut(wallets: readonly GrownWallet[]): { readonly grown: readonly Growth[]; readonly isFull: boolean } {
+  let left = pageLimits.entries
+  const grown = wallets.map((wallet): Growth => {
     const size = wallet.tree?.peaks.size ?? 0
     const until = Math.min(wallet.checkedUpTo, size + left)
-    if (until > size) grown.push({ ...wallet, until })
     left -= until - size
-    if (until < wallet.checkedUpTo)
-      // Without a place in this page it was not tried.
-      return until > size
-        ? { grown, cutWallet: wallet.walletId, following: wallets[i + 1]?.walletId ?? null }
-        : { grown, cutWallet: null, following: wallet.walletId }
-  }
-  return { grown, cutWallet: null, following: null }
+    return { ...wallet, until }
+  })
+  return { grown, isFull: left === 0 || grown.length === pageLimits.grown }
+}
+
+/** The next step goes on with a wallet that was cut, unless nothing of it could be sealed. */
+async function followingOf(tx: Transaction, last: Growth, sealed: ReadonlySet<string>): Promise<string | null> {
+  const { walletId, until, checkedUpTo } = last
+  return until < checkedUpTo && sealed.has(walletId) ? walletId : await findCheckedAfter(tx, walletId)
 }
 
 /**
@@ -152,15 +152,12 @@ export async function sealTrees(tx: Transaction, log: LogState, wallets: readonl
     }
     return { ...tree, peaks: addLeaves(tree.peaks, hashes, keep) }
   })
-  const { first, peaks } = await appendLeaves(tx, log.peaks, grown.map(logLeafOf))
+  const leaves = grown.map((tree, i): LogLeaf => ({ ...logLeafOf(tree), marks: marksOf(complete[i]!.hashes) }))
+  const { first, peaks } = await appendLeaves(tx, log.peaks, leaves)
   await upsertTrees(
     tx,
     grown.map((tree, i) => ({ ...tree, leaf: first + i })),
     subtrees,
-  )
-  await addMarks(
-    tx,
-    complete.map(({ tree, hashes }) => ({ walletId: tree.walletId, first: tree.peaks.size, hashes })),
   )
   return { peaks, sealed }
 }
@@ -174,10 +171,7 @@ const newTree = (walletId: string): WalletTree => ({
 
 /** The wallet's name in the log says nothing about the wallet: the salt is in no proof. */
 export function namedTree({ walletId, salt }: Pick<WalletTree, 'walletId' | 'salt'>) {
-  const name = createHash('sha256')
-    .update(Buffer.from(walletId.replaceAll('-', ''), 'hex'))
-    .update(salt)
-    .digest('hex')
+  const name = sha256Hex(Buffer.concat([Buffer.from(walletId.replaceAll('-', ''), 'hex'), salt]))
   return { walletId, salt, name }
 }
 

@@ -4,11 +4,13 @@
  */
 import { headLeaf } from '../../../sdk/verify/leaves.ts'
 import type { Checkpoint } from '../../../sdk/verify/note.ts'
+import { isOtherMark, markBytes } from '../../proof/marks.ts'
 import { addLeaves, hashLeaf, noPeaks, rootOf, type Peaks } from '../../proof/merkle.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import { findAddedRecords, findChangedRecords } from '../../store/proofs/audit-leaves.ts'
-import { listLeafHashes, listSealedStates, type SealedState } from '../../store/proofs/proof-log.ts'
-import { findChangedMark, hashFoundEntries, nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
+import { hashFoundEntries } from '../../store/proofs/entry-leaves.ts'
+import { findMarks, listLeafHashes, listSealedStates, type SealedState } from '../../store/proofs/proof-log.ts'
+import { nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
 import { namedTree } from './seal-books.ts'
 import { verifyDays, type DayFault } from './verify-days.ts'
 
@@ -82,11 +84,12 @@ export async function verifyWallet(
   let peaks: Peaks = noPeaks
   for (let from = 0; ;) {
     const states: readonly SealedState[] = await listSealedStates(db, walletId, from, logSize, statesPerPage)
-    for (const { number, size, hash } of states) {
+    for (const state of states) {
+      const { number, size, hash } = state
       const rightUpTo = peaks.size
       const grown: Peaks | undefined = await growTo(db, named, peaks, size, currency)
       if (!grown || !isSame(hashLeaf(headLeaf({ wallet: named.name, size, root: rootOf(grown) })), hash)) {
-        const entry = salt ? await firstChanged(db, named, rightUpTo, size, currency) : undefined
+        const entry = salt ? await firstChanged(db, named, rightUpTo, state, currency) : undefined
         return { kind: 'wallet', walletId, from: rightUpTo + 1, until: size, entry }
       }
       peaks = grown
@@ -111,13 +114,23 @@ async function growTo(db: Queryable, named: Named, from: Peaks, size: number, cu
 }
 
 /** By the marks, which are in the same database: if those were changed too, only the range is known. */
-async function firstChanged(db: Queryable, named: Named, after: number, until: number, currency: string) {
-  for (let first = after; first < until; first += entriesPerPage) {
-    const end = Math.min(until, first + entriesPerPage)
-    const [hashes = []] = await hashFoundEntries(db, [{ ...named, after: first, until: end }], currency)
-    const changed = await findChangedMark(db, { walletId: named.walletId, first, hashes })
-    if (changed !== undefined) return changed + 1
-    if (hashes.length < end - first) return first + hashes.length + 1
+async function firstChanged(
+  db: Queryable,
+  named: Named,
+  after: number,
+  { number, size }: SealedState,
+  currency: string,
+) {
+  const marks = await findMarks(db, number)
+  const unmarked = size - marks.length / markBytes
+  for (let first = after; first < size; first += entriesPerPage) {
+    const until = Math.min(size, first + entriesPerPage)
+    const [hashes = []] = await hashFoundEntries(db, [{ ...named, after: first, until }], currency)
+    const changed = hashes.findIndex(
+      (hash, i) => first + i >= unmarked && isOtherMark(marks, first + i - unmarked, hash),
+    )
+    if (changed !== -1) return first + changed + 1
+    if (hashes.length < until - first) return first + hashes.length + 1
   }
   return undefined
 }

@@ -470,9 +470,11 @@ create table log_leaves (
   subject uuid,
   kind text not null,
   hash bytea not null,
+  marks bytea,
   constraint log_leaves_pkey PRIMARY KEY (number),
   constraint log_leaves_hash_check CHECK ((octet_length(hash) = 32)),
-  constraint log_leaves_kind_check CHECK ((kind = ANY (ARRAY['wallet'::text, 'audit'::text, 'books'::text, 'incarnation'::text])))
+  constraint log_leaves_kind_check CHECK ((kind = ANY (ARRAY['wallet'::text, 'audit'::text, 'books'::text, 'incarnation'::text]))),
+  constraint log_leaves_marks_check CHECK (((octet_length(marks) % 4) = 0))
 );
 CREATE UNIQUE INDEX log_leaves_audit ON log_leaves USING btree (subject) WHERE (kind = 'audit'::text);
 CREATE INDEX log_leaves_wallet ON log_leaves USING btree (subject) WHERE (kind = 'wallet'::text);
@@ -1220,15 +1222,7 @@ create table wallet_heads (
   constraint wallet_heads_peaks_check CHECK ((octet_length(peaks) = (32 * bit_count(int8send(size))))),
   constraint wallet_heads_salt_check CHECK ((octet_length(salt) = 32)),
   constraint wallet_heads_size_check CHECK ((size > 0))
-);
-
-create table wallet_marks (
-  wallet_id uuid not null,
-  number bigint not null,
-  marks bytea not null,
-  constraint wallet_marks_pkey PRIMARY KEY (wallet_id, number),
-  constraint wallet_marks_marks_check CHECK (((octet_length(marks) >= 6) AND (octet_length(marks) <= 1536) AND ((octet_length(marks) % 6) = 0)))
-);
+) with (fillfactor = 70);
 
 create table wallet_subtrees (
   wallet_id uuid not null,

@@ -6,6 +6,6 @@ export function lengthPrefixedSql(value: string): string {
 }
 
 /** Lines, none of which is null. */
-export const linesSql = (lines: readonly string[]) => `convert_to(concat_ws(E'\\n', ${lines.join(', ')}), 'UTF8')`
+const linesSql = (lines: readonly string[]) => `convert_to(concat_ws(E'\\n', ${lines.join(', ')}), 'UTF8')`
 
 export const hashLeafSql = (lines: readonly string[]) => `sha256('\\x00'::bytea || ${linesSql(lines)})`

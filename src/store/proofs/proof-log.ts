@@ -28,6 +28,8 @@ export type LogLeaf = {
   readonly subject: string | null
   readonly size: number | null
   readonly hash: Uint8Array
+  /** Of the entries that this state of a wallet's tree added. */
+  readonly marks?: Uint8Array
 }
 
 export async function findLog(db: Queryable): Promise<LogState | undefined> {
@@ -68,15 +70,16 @@ export async function appendLeaves(
   // Before the leaves: beside another process that has just sealed, this is a conflict and not a repeated number.
   await tx.query('update log_state set size = $1, peaks = $2', [grown.size, joinHashes(grown.hashes)])
   await tx.query(
-    `insert into log_leaves (number, kind, subject, size, hash)
-     select $1::bigint + ordinal - 1, kind, subject, size, decode(hash, 'hex')
-     from unnest($2::text[], $3::uuid[], $4::bigint[], $5::text[]) with ordinality as l(kind, subject, size, hash, ordinal)`,
+    `insert into log_leaves (number, kind, subject, size, hash, marks)
+     select $1::bigint + ordinal - 1, kind, subject, size, decode(hash, 'hex'), decode(marks, 'hex')
+     from unnest($2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::text[]) with ordinality as l(kind, subject, size, hash, marks, ordinal)`,
     [
       first,
       textArray(leaves, ({ kind }) => kind),
       plainArray(leaves, ({ subject }) => subject),
       plainArray(leaves, ({ size }) => size),
       plainArray(leaves, ({ hash }) => hex(hash)),
+      plainArray(leaves, ({ marks }) => (marks ? hex(marks) : null)),
     ],
   )
   if (subtrees.length > 0)
@@ -167,6 +170,14 @@ export async function listSealedStates(
     [walletId, from, until, limit],
   )
   return rows
+}
+
+/** Those of the last entries of a state. Empty where it was sealed without. */
+export async function findMarks(db: Queryable, number: number): Promise<Uint8Array> {
+  const { rows } = await db.query<{ marks: Uint8Array | null }>('select marks from log_leaves where number = $1', [
+    number,
+  ])
+  return maybe(rows)?.marks ?? new Uint8Array()
 }
 
 /** The hashes of leaves from this one, up to the first that is missing or has no subject. */

@@ -1,12 +1,11 @@
-/** The tree over each wallet's entries. A leaf is hashed in the database, from the row of the entry; see `sdk/verify/leaves.ts`. */
-import { createHash } from 'node:crypto'
+/** The tree over each wallet's entries. */
 import { hashPart, type Peaks, type ProofPart, type Subtree } from '../../proof/merkle.ts'
 import { plainArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
-import { maybe } from '../connection/rows.ts'
-import { inRange, type WalletRange } from '../verify/slice.ts'
-import { hashLeafSql, lengthPrefixedSql, linesSql } from './leaf-sql.ts'
-import { foldComplete, hex, joinHashes, keyOf, readPeaks, sourceOf, splitHashes, tileWidth } from './subtrees.ts'
+import { maybe, one } from '../connection/rows.ts'
+import { inRange } from '../verify/slice.ts'
+import { hashEntries, type LeafRange } from './entry-leaves.ts'
+import { foldComplete, hex, joinHashes, keyOf, readPeaks, sourceOf } from './subtrees.ts'
 
 export type WalletTree = {
   readonly walletId: string
@@ -31,30 +30,73 @@ function toTree({ walletId, salt, size, peaks, leaf }: TreeRow): WalletTree | un
   return salt === null ? undefined : { walletId, salt, peaks: readPeaks(size, peaks), leaf: Number(leaf) }
 }
 
-const grownSql = `
-select v.wallet_id as "walletId", v.sequence as "checkedUpTo", h.salt, h.size, h.peaks, h.leaf
-from (select * from verified_wallets where ${inRange('wallet_id')}) v
-left join (select * from wallet_heads where ${inRange('wallet_id')}) h on h.wallet_id = v.wallet_id
-where v.sequence > coalesce(h.size, 0) order by v.wallet_id`
+const joined = (column: string) => `string_agg(${column}, ',' order by wallet_id)`
 
-/** Those among the next `walletsAtMost` wallets. */
+/**
+ * `$3` bounds the wallets, and `$4` the entries of all but the last. One row with all of it: reading a row for each wallet would cost
+ * more than sealing it. Not a prepared statement: the plan depends on which of `$1` and `$2` are null.
+ */
+const grownSql = `
+select ${joined('wallet_id::text')} as ids, ${joined('sequence::text')} as sequences, ${joined(`coalesce(encode(salt, 'hex'), '')`)} as salts,
+  ${joined('coalesce(size, 0)::text')} as sizes, ${joined(`coalesce(encode(peaks, 'hex'), '')`)} as peaks, ${joined('coalesce(leaf, 0)::text')} as leaves
+from (
+  select v.wallet_id, v.sequence, h.salt, h.size, h.peaks, h.leaf,
+    sum((v.sequence - coalesce(h.size, 0))::float8) over (order by v.wallet_id) - (v.sequence - coalesce(h.size, 0)) as before
+  from (select * from verified_wallets where ${inRange('wallet_id')}) v
+  left join (select * from wallet_heads where ${inRange('wallet_id')}) h on h.wallet_id = v.wallet_id
+  where v.sequence > coalesce(h.size, 0) order by v.wallet_id limit $3
+) g where before < $4::float8`
+
+type GrownRow = Record<'ids' | 'sequences' | 'salts' | 'sizes' | 'peaks' | 'leaves', string>
+
+function toGrown(row: GrownRow): readonly GrownWallet[] {
+  const [sequences, salts, sizes, peaks, leaves] = [row.sequences, row.salts, row.sizes, row.peaks, row.leaves].map(
+    (texts) => texts.split(','),
+  ) as [string[], string[], string[], string[], string[]]
+  return row.ids.split(',').map((walletId, i) => ({
+    walletId,
+    checkedUpTo: Number(sequences[i]),
+    tree: salts[i]
+      ? {
+          walletId,
+          salt: Buffer.from(salts[i], 'hex'),
+          peaks: readPeaks(Number(sizes[i]), Buffer.from(peaks[i]!, 'hex')),
+          leaf: Number(leaves[i]),
+        }
+      : undefined,
+  }))
+}
+
+export type PageLimits = {
+  /** Wallets that are looked at, most of which may not have grown. */
+  readonly wallets: number
+  readonly grown: number
+  /** The last wallet of a page may have more. */
+  readonly entries: number
+}
+
+/** Those among the next wallets that have grown. `until` is where the wallets after them begin, unless a limit was reached. */
 export async function nextGrown(
   db: Queryable,
   from: string | null,
-  walletsAtMost: number,
-): Promise<WalletRange & { readonly grown: readonly GrownWallet[] }> {
+  limits: PageLimits,
+): Promise<{ readonly until: string | null; readonly grown: readonly GrownWallet[] }> {
   const boundary = await db.query<{ id: string }>(
     `select wallet_id as id from verified_wallets where $1::uuid is null or wallet_id >= $1 order by wallet_id offset $2 limit 1`,
-    [from, walletsAtMost],
+    [from, limits.wallets],
   )
   const until = maybe(boundary.rows)?.id ?? null
-  const { rows } = await db.query<TreeRow & { checkedUpTo: bigint }>(grownSql, [from, until])
-  const grown = rows.map((row) => ({
-    walletId: row.walletId,
-    checkedUpTo: Number(row.checkedUpTo),
-    tree: toTree(row),
-  }))
-  return { from, until, grown }
+  const { rows } = await db.query<GrownRow | { ids: null }>(grownSql, [from, until, limits.grown, limits.entries])
+  const row = one(rows)
+  return { until, grown: row.ids === null ? [] : toGrown(row) }
+}
+
+export async function findCheckedAfter(db: Queryable, walletId: string): Promise<string | null> {
+  const { rows } = await db.query<{ id: string }>(
+    'select wallet_id as id from verified_wallets where wallet_id > $1 order by wallet_id limit 1',
+    [walletId],
+  )
+  return maybe(rows)?.id ?? null
 }
 
 export async function findTree(db: Queryable, walletId: string): Promise<WalletTree | undefined> {
@@ -110,134 +152,6 @@ export async function findLeafFields(
     [walletId, sequence],
   )
   return maybe(rows)
-}
-
-/** Entries after `after` up to `until` of one wallet. */
-export type LeafRange = {
-  readonly walletId: string
-  readonly name: string
-  readonly salt: Uint8Array
-  readonly after: number
-  readonly until: number
-}
-
-/** The salt of one entry: it says nothing about that of another. */
-const entrySaltSql = (sequence: string, salt: string) => `sha256(convert_to(${sequence}::text, 'UTF8') || ${salt})`
-
-/** The same in the service. */
-export function entrySalt({ salt }: Pick<WalletTree, 'salt'>, sequence: number): Uint8Array {
-  return createHash('sha256').update(String(sequence)).update(salt).digest()
-}
-
-const textsSql = linesSql(
-  ['t.counter_account', 't.reference_type', 't.reference_id', 't.description'].map(lengthPrefixedSql),
-)
-const leafHashSql = hashLeafSql([
-  `'billfold-entry/v1'`,
-  's.name',
-  't.sequence',
-  't.amount',
-  '$6::text',
-  '(extract(epoch from t.created_at) * 1000000)::bigint',
-  `encode(sha256(${entrySaltSql('t.sequence', 's.salt')} || ${textsSql}), 'hex')`,
-])
-
-const leavesSql = `
-select s.wallet_id as "walletId", s.after, count(*)::float8 as count, string_agg(${leafHashSql}, ''::bytea order by t.sequence) as hashes
-from (select wallet_id, name, decode(salt, 'hex') as salt, after, until
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) as r(wallet_id, name, salt, after, until)) s
-join transfers t on t.wallet_id = s.wallet_id and t.sequence > s.after and t.sequence <= s.until
-group by s.wallet_id, s.after`
-
-/** The hashes of the leaves of each range, in the order of the ranges. */
-async function hashEntries(
-  db: Queryable,
-  ranges: readonly LeafRange[],
-  currency: string,
-): Promise<readonly (readonly Uint8Array[])[]> {
-  const found = await hashFoundEntries(db, ranges, currency)
-  return ranges.map(({ walletId, after, until }, i) => {
-    const hashes = found[i]!
-    // A gap would shift every later leaf. The check of the books names it.
-    if (hashes.length !== until - after)
-      throw new Error(`entries ${after + 1} to ${until} of wallet ${walletId} are not all there`)
-    return hashes
-  })
-}
-
-/** The same without a complaint about missing entries. */
-export async function hashFoundEntries(
-  db: Queryable,
-  ranges: readonly LeafRange[],
-  currency: string,
-): Promise<readonly (readonly Uint8Array[])[]> {
-  if (ranges.length === 0) return []
-  const { rows } = await db.query<{ walletId: string; after: bigint; count: number; hashes: Uint8Array }>({
-    name: 'hash-entries',
-    text: leavesSql,
-    values: [
-      plainArray(ranges, ({ walletId }) => walletId),
-      plainArray(ranges, ({ name }) => name),
-      plainArray(ranges, ({ salt }) => hex(salt)),
-      plainArray(ranges, ({ after }) => after),
-      plainArray(ranges, ({ until }) => until),
-      currency,
-    ],
-  })
-  const found = new Map(rows.map(({ walletId, after, hashes }) => [`${walletId} ${after}`, splitHashes(hashes)]))
-  return ranges.map(({ walletId, after }) => found.get(`${walletId} ${after}`) ?? [])
-}
-
-/** The first bytes of leaves, which are added to those of the wallet. */
-export type NewLeaves = { readonly walletId: string; readonly first: number; readonly hashes: readonly Uint8Array[] }
-
-const markBytes = 6
-
-/** Rows of at most 256 marks. The first may go on in a row that is there. */
-function markRows({ walletId, first, hashes }: NewLeaves) {
-  const rows: { walletId: string; number: number; marks: string }[] = []
-  for (let done = 0; done < hashes.length;) {
-    const number = Math.floor((first + done) / tileWidth)
-    const count = Math.min(hashes.length - done, (number + 1) * tileWidth - (first + done))
-    const marks = hashes.slice(done, done + count).map((hash) => hash.subarray(0, markBytes))
-    rows.push({ walletId, number, marks: Buffer.concat(marks).toString('hex') })
-    done += count
-  }
-  return rows
-}
-
-export async function addMarks(tx: Transaction, added: readonly NewLeaves[]): Promise<void> {
-  const rows = added.flatMap(markRows)
-  await tx.query(
-    `insert into wallet_marks as m (wallet_id, number, marks)
-     select wallet_id, number, decode(marks, 'hex') from unnest($1::uuid[], $2::bigint[], $3::text[]) as r(wallet_id, number, marks)
-     on conflict (wallet_id, number) do update set marks = m.marks || excluded.marks`,
-    [
-      plainArray(rows, ({ walletId }) => walletId),
-      plainArray(rows, ({ number }) => number),
-      plainArray(rows, ({ marks }) => marks),
-    ],
-  )
-}
-
-/** The first of these leaves, counted from `first`, whose mark is another. Undefined if all are the same. */
-export async function findChangedMark(
-  db: Queryable,
-  { walletId, first, hashes }: NewLeaves,
-): Promise<number | undefined> {
-  const { rows } = await db.query<{ number: bigint; marks: Uint8Array }>(
-    'select number, marks from wallet_marks where wallet_id = $1 and number between $2 and $3 order by number',
-    [walletId, Math.floor(first / tileWidth), Math.floor((first + hashes.length) / tileWidth)],
-  )
-  const marks = new Map(rows.map(({ number, marks }) => [Number(number), Buffer.from(marks)]))
-  const at = hashes.findIndex((hash, i) => {
-    const [tile, place] = [Math.floor((first + i) / tileWidth), ((first + i) % tileWidth) * markBytes]
-    return !marks
-      .get(tile)
-      ?.subarray(place, place + markBytes)
-      .equals(hash.subarray(0, markBytes))
-  })
-  return at === -1 ? undefined : first + at
 }
 
 export type WalletSubtree = Subtree & { readonly walletId: string; readonly hash: Uint8Array }
