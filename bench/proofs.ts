@@ -128,12 +128,16 @@ async function measureSealing(stage: Stage, { database, server }: Site) {
 
 const bytesOf = (tables: readonly string[]) => tables.map((table) => `pg_total_relation_size('${table}')`).join(' + ')
 
+/** The marks of entries are in the leaves of the log, and are counted with the entries. */
 async function measureStorage(database: BenchDatabase) {
   const [row] =
-    await database.query(`select ${bytesOf(['wallet_marks', 'wallet_subtrees'])} as trees, (select sum(size) from wallet_heads) as entries,
-    ${bytesOf(['log_leaves', 'log_subtrees'])} as log, (select count(*) from log_leaves) as leaves`)
-  const { trees, entries, log, leaves } = row as Record<'trees' | 'entries' | 'log' | 'leaves', string>
-  return { bytesOfEntry: Number(trees) / Number(entries), bytesOfState: Number(log) / Number(leaves) }
+    await database.query(`select ${bytesOf(['wallet_subtrees'])} as trees, (select sum(size) from wallet_heads) as entries,
+    (select sum(pg_column_size(marks)) from log_leaves) as marks, ${bytesOf(['log_leaves', 'log_subtrees'])} as log, (select count(*) from log_leaves) as leaves`)
+  const { trees, entries, marks, log, leaves } = row as Record<'trees' | 'entries' | 'marks' | 'log' | 'leaves', string>
+  return {
+    bytesOfEntry: (Number(trees) + Number(marks)) / Number(entries),
+    bytesOfState: (Number(log) - Number(marks)) / Number(leaves),
+  }
 }
 
 /** A debit, and at once its proof, again and again. */

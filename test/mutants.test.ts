@@ -6,9 +6,10 @@ import { bookGuards } from '../bench/mutants/book-guards.ts'
 import { edgeGuards } from '../bench/mutants/edge-guards.ts'
 import { eventGuards } from '../bench/mutants/event-guards.ts'
 import { operatorGuards } from '../bench/mutants/operator-guards.ts'
+import { proofGuards } from '../bench/mutants/proof-guards.ts'
 
 const root = new URL('..', import.meta.url).pathname
-const guards = [...bookGuards, ...edgeGuards, ...eventGuards, ...operatorGuards]
+const guards = [...bookGuards, ...edgeGuards, ...eventGuards, ...operatorGuards, ...proofGuards]
 
 test('every mutation changes a text that is in its file once', () => {
   const stale = guards.flatMap(({ file, mutants }) => {
