@@ -68,7 +68,7 @@ function toGrown(row: GrownRow): readonly GrownWallet[] {
 }
 
 export type PageLimits = {
-  /** Wallets that are looked at, most of which may not have grown. */
+  /** Wallets that are read; most of them may not have grown. */
   readonly wallets: number
   readonly grown: number
   /** The last wallet of a page may have more. */
