@@ -228,8 +228,10 @@ function isStaleClone(name: string): boolean {
   return madeOn === machine && !isAlive(Number(pid))
 }
 
+type Asking = { query(sql: string): Promise<unknown> }
+
 /** The server's own vacuum may be at work in it, which our role may not end; it ends soon. So does a cluster's maintenance process. */
-async function dropDatabase(admin: Client, name: string, tries = 300): Promise<void> {
+export async function dropDatabase(admin: Asking, name: string, tries = 300): Promise<void> {
   try {
     await admin.query(`drop database if exists ${name} with (force)`)
   } catch (error) {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { callCommand } from '../../test/command.ts'
 import { startMailServer } from '../../test/mail-server.ts'
+import { dropDatabase } from '../../test/postgres.ts'
 import { newApp, openTestService, secretsKey, type TestService } from '../../test/service.ts'
 import type { Check } from '../actions/apps/examine-embedding.ts'
 import { createDemo } from '../actions/demo.ts'
@@ -82,7 +83,7 @@ function listen(answer: (request: Request) => Response | Promise<Response>): str
 async function newDatabase(options = ''): Promise<string> {
   const name = `doctor_${crypto.randomUUID().replaceAll('-', '')}`
   await db.query(`create database ${name} ${options}`)
-  closing.push(() => db.query(`drop database ${name} with (force)`))
+  closing.push(() => dropDatabase(db, name))
   const url = new URL(opened.databaseUrl)
   url.pathname = `/${name}`
   return url.href

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { callCommand, type Ended } from '../../test/command.ts'
-import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
+import { dropDatabase, testDatabase, type TestDatabase } from '../../test/postgres.ts'
 import type { Command } from './command.ts'
 import { loadCommands } from './commands.ts'
 
@@ -40,7 +40,7 @@ async function newDatabase(sql = ''): Promise<{ url: string; client: Client }> {
   await client.connect()
   closing.push(async () => {
     await client.end()
-    await admin.query(`drop database ${name} with (force)`)
+    await dropDatabase(admin, name)
   })
   if (sql) await client.query(sql)
   return { url: url.href, client }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { Client } from 'pg'
-import { findCluster, testDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { dropDatabase, findCluster, testDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { exportBooks } from './export.ts'
 import { importBooks } from './import.ts'
 import { referenceKeyOf } from '../outcomes.ts'
@@ -229,7 +229,7 @@ test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
       expect(gunzipSync(await exported(bare)).equals(gunzipSync(copy))).toBe(true)
     } finally {
       await other.end()
-      await client.query(`drop database ${name} with (force)`)
+      await dropDatabase(client, name)
     }
   },
 )
