@@ -40,6 +40,7 @@ export type FaultLoad = {
   readonly beginCalm: () => Promise<void>
   readonly endCalm: () => void
   readonly count: () => number
+  readonly newest: () => Asked | undefined
 }
 
 export type Target = {
@@ -131,6 +132,7 @@ export function startFaultLoad(
     },
     endCalm: () => (calm = undefined),
     count: () => asked.length,
+    newest: () => asked.findLast(({ answer }) => answer !== undefined),
     stop: async () => {
       state.isOn = false
       calm = undefined

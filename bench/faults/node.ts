@@ -3,6 +3,7 @@ import { appendFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
 import { openForwarder } from '../../test/forwarder.ts'
+import { freePort } from '../../test/free-port.ts'
 import { startProcess, type ServiceProcess } from '../../test/process.ts'
 
 export type Node = {
@@ -22,20 +23,27 @@ export async function startNode(
   database: ClientConfig,
   workers: readonly ClientConfig[],
   logFile: string,
+  settings: Readonly<Record<string, string>>,
 ): Promise<Node> {
   const wire = await openForwarder(database)
   const { host, port, user, database: name } = wire.connection
   const hosts = [`${host}:${port}`, ...workers.map(({ connectionString }) => new URL(connectionString!).host)]
   const environment = {
+    ...settings,
     DATABASE_URL: `postgres://${user}@${hosts.join()}/${name}`,
     WRITER_LANES: String(hosts.length),
     LOG_LEVEL: 'error',
   }
-  let current: ServiceProcess | undefined = await startProcess(environment)
+  const begin = async (): Promise<ServiceProcess> => {
+    const PORT = String(await freePort())
+    // Both services have one public address, which is in the name of the log. Clients use their own.
+    return { ...(await startProcess({ ...environment, PORT })), url: `http://127.0.0.1:${PORT}` }
+  }
+  let current: ServiceProcess | undefined = await begin()
   const restart = async () => {
     // The database may be down or its wire cut: try again, as a supervisor would.
     while (current === undefined) {
-      current = await startProcess(environment).catch(() => undefined)
+      current = await begin().catch(() => undefined)
       if (current === undefined) await sleep(500)
     }
   }

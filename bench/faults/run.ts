@@ -1,7 +1,9 @@
 /**
  * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--greedy 12] [--only words]`: random faults of all kinds on two
- * services and their database, under load and beside a greedy app, and then the exact count: every acknowledged operation once, every refused one not at all.
+ * services and their database, under load and beside a greedy app, while the books are sealed again and again. Then the exact count: every acknowledged
+ * operation once, every refused one not at all, and every checkpoint and proof that was handed out is right.
  */
+import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +16,7 @@ import { faultOfPostmaster, faults, type Scene } from './faults.ts'
 import { countGreedy, startGreedyApp } from './greedy.ts'
 import { startFaultLoad, type FaultLoad, type Target } from './load.ts'
 import { startNode } from './node.ts'
+import { startProofRun, type ProofCount } from './proofs.ts'
 import { openRandom } from './random.ts'
 
 export async function runFaults(args: readonly string[]): Promise<boolean> {
@@ -40,7 +43,14 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   const wallets = await database.query('select id from wallets order by id')
   const greedyTarget = await newApp(database, 500, join(folder, 'greedy-users'))
   const logFile = join(folder, 'services.log')
-  const start = async () => await startNode(database.connection, servers.slice(1), logFile)
+  const published = join(folder, 'checkpoints/')
+  await mkdir(published)
+  const settings = {
+    PUBLIC_URL: 'http://wallet.test',
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    CHECKPOINTS: published,
+  }
+  const start = async () => await startNode(database.connection, servers.slice(1), logFile, settings)
   const nodes = [await start(), await start()]
   const random = openRandom(Number(values.seed))
   const scene: Scene = {
@@ -55,6 +65,10 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
     clients: Number(values.clients),
     pauseMs: Number(values.pause),
   })
+  const proofRun = startProofRun(database, nodes, target, load.newest, {
+    random: openRandom(Number(values.seed) + 3),
+    folder: published,
+  })
   const greedy = startGreedyApp(nodes, greedyTarget, openRandom(Number(values.seed) + 2), Number(values.greedy))
   const names = Object.keys(faults).filter(
     (name) =>
@@ -63,13 +77,17 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   if (names.length === 0) throw new Error(`No fault has ${values.only} in its name.`)
   const times = await breakThings(scene, load, names, Number(values.minutes) * 60_000)
   const [report, greedyReport] = await Promise.all([load.stop(), greedy.stop()])
+  const proofs = await proofRun.stop()
   const count = await countExactly(database, report, await countGreedy(database, greedyReport))
-  await writeFile(join(resultsDir, 'faults.json'), `${JSON.stringify({ seed: values.seed, times, count }, null, 2)}\n`)
-  console.log(countText(count, times))
+  await writeFile(
+    join(resultsDir, 'faults.json'),
+    `${JSON.stringify({ seed: values.seed, times, count, proofs }, null, 2)}\n`,
+  )
+  console.log(countText(count, times, proofs))
   for (const node of nodes) await node.close()
   await stop()
   console.log(`What the services said of errors: ${relative(process.cwd(), logFile)}`)
-  return count.isExact && Object.keys(count.failedInCalm).length === 0
+  return count.isExact && Object.keys(count.failedInCalm).length === 0 && proofs.falseAlarms.length === 0
 }
 
 async function newApp(database: BenchDatabase, users: number, usersFile: string): Promise<Target> {
@@ -126,12 +144,13 @@ async function breakThings(scene: Scene, load: FaultLoad, names: readonly string
   return times
 }
 
-function countText(count: Count, times: Times): string {
+function countText(count: Count, times: Times, proofs: ProofCount): string {
   const faultLines = Object.entries(times).map(
     ([name, seen]) =>
       `  ${name.padEnd(40)} ${String(seen.times).padStart(4)} times, back after ${seen.longestUntilBackMs} ms at most`,
   )
   const { isExact, ...figures } = count
   const figureLines = Object.entries(figures).map(([name, value]) => `  ${name.padEnd(40)} ${JSON.stringify(value)}`)
-  return ['', ...faultLines, '', ...figureLines, isExact ? 'exact' : 'NOT EXACT'].join('\n')
+  const proofLines = Object.entries(proofs).map(([name, value]) => `  ${name.padEnd(40)} ${JSON.stringify(value)}`)
+  return ['', ...faultLines, '', ...figureLines, '', ...proofLines, isExact ? 'exact' : 'NOT EXACT'].join('\n')
 }

@@ -61,9 +61,11 @@ async function sealFromBoth(passes: number): Promise<Proof[]> {
     for (let i = 0; !isDone(); i++) {
       const reference = `${number}-${i}`
       const { serviceUserId } = users[(i + number) % users.length]!
-      expect((await client.credit(serviceUserId, 1, reference)).status).toBe(200)
+      const credited = await client.credit(serviceUserId, 1, reference)
+      // A busy machine may answer too late, and the log can be in use for longer than a request waits for it.
+      if (credited.status === 503) continue
+      expect(credited.status).toBe(200)
       const { status, body } = await client.get('/api/server/proof', { referenceType: 'ORDER', referenceId: reference })
-      // On a busy machine the log can be in use for longer than a request waits for it.
       if (status !== 503) expect([status, proofs.push(body as Proof) > 0]).toEqual([200, true])
     }
   }
