@@ -56,7 +56,7 @@ async function findViolations(shown: Frame | Page, meant: readonly Impact[]): Pr
 
 const withoutColoursBy = new Map<readonly Impact[], object>()
 
-/** Leaves out the rules of other impacts too, a third of the work: what a rule finds has the impact of the rule. */
+/** Leaves out the rules of other impacts too: what a rule finds has the impact of the rule. */
 async function withoutColours(shown: Frame | Page, meant: readonly Impact[]): Promise<object> {
   const known = withoutColoursBy.get(meant)
   if (known) return known

@@ -98,7 +98,7 @@ async function compareWallets(
     for await (const fault of verifyAddedRecords(tx, size)) faults.push(toFault(fault))
   }
   const endsAt = performance.now() + walletsForMs
-  const wallets = await nextSealed(tx, wallet, size, walletsPerStep)
+  const wallets = await nextSealed(tx, wallet, walletsPerStep)
   let compared = 0
   for (const each of wallets) {
     if (compared > 0 && performance.now() > endsAt) break

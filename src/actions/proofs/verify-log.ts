@@ -41,7 +41,7 @@ export async function* verifyLog(db: Queryable, signed: Checkpoint, currency: st
   yield* verifyAddedRecords(db, signed.size)
   yield* verifyDays(db, signed.size, currency)
   for (let after: string | null = null; ;) {
-    const wallets: readonly SealedWallet[] = await nextSealed(db, after, signed.size, walletsPerPage)
+    const wallets: readonly SealedWallet[] = await nextSealed(db, after, walletsPerPage)
     for (const wallet of wallets) {
       const fault = await verifyWallet(db, wallet, signed.size, currency)
       if (fault) yield fault

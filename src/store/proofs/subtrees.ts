@@ -3,7 +3,6 @@ import { hashPair, type Peaks, type Subtree } from '../../proof/merkle.ts'
 
 /** The levels of a stored subtree and of the leaves of a tile: 256 each. */
 const tileLevels = 8
-export const tileWidth = 2 ** tileLevels
 
 export const isStored = ({ level }: Subtree) => level > 0 && level % tileLevels === 0
 

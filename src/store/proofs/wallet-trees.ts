@@ -110,21 +110,26 @@ export async function findTree(db: Queryable, walletId: string): Promise<WalletT
 /** A wallet with leaves in the log; the salt is null where its tree is gone. */
 export type SealedWallet = { readonly walletId: string; readonly salt: Uint8Array | null }
 
-/** Those with leaves below `logSize`, in the order of their ids. By the log: the row of a tree could be removed. */
-export async function nextSealed(
-  db: Queryable,
-  after: string | null,
-  logSize: number,
-  limit: number,
-): Promise<readonly SealedWallet[]> {
-  const { rows } = await db.query<SealedWallet>(
-    `select l.subject as "walletId", h.salt from (
-       select distinct subject from log_leaves
-       where kind = 'wallet' and subject is not null and number < $2 and ($1::uuid is null or subject > $1) order by subject limit $3
-     ) l left join wallet_heads h on h.wallet_id = l.subject order by l.subject`,
-    [after, logSize, limit],
+/** Finds each next wallet by the index: a busy wallet has thousands of leaves. */
+const sealedIdsSql = `with recursive sealed(id) as (
+  (select subject from log_leaves where kind = 'wallet' and subject > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')
+    order by subject limit 1)
+  union all
+  select (select subject from log_leaves l where l.kind = 'wallet' and l.subject > s.id order by l.subject limit 1)
+  from sealed s where s.id is not null
+)
+select id from sealed where id is not null limit $2`
+
+/** In the order of their ids. By the log: the row of a tree could be removed. */
+export async function nextSealed(db: Queryable, after: string | null, limit: number): Promise<readonly SealedWallet[]> {
+  const sealed = await db.query<{ id: string }>(sealedIdsSql, [after, limit])
+  const ids = sealed.rows.map(({ id }) => id)
+  const { rows } = await db.query<{ id: string; salt: Uint8Array }>(
+    'select wallet_id as id, salt from wallet_heads where wallet_id = any($1::uuid[])',
+    [plainArray(ids, (id) => id)],
   )
-  return rows
+  const salts = new Map(rows.map(({ id, salt }) => [id, salt]))
+  return ids.map((walletId) => ({ walletId, salt: salts.get(walletId) ?? null }))
 }
 
 /** What the leaf of an entry has, besides the wallet's name and the currency. */
