@@ -23,14 +23,13 @@ export const proofGuards: readonly Guarded[] = [
     tests: ['src/proof/write-bytes.test.ts'],
     mutants: [
       [`value - high * half, 8)`, `value - high * half, countDigits(value - high * half))`],
-      [`if (value < half)`, `if (value <= half)`],
       [`value >= most;`, `value > most;`],
     ],
   },
   {
     area: 'proofs',
     file: 'src/store/proofs/entry-leaves.ts',
-    tests: [prove],
+    tests: [prove, rewritten],
     mutants: [
       [`coalesce(textsend(t.description), '\\\\xff'::bytea)`, `'\\\\xff'::bytea`],
       [`  texts.set(salt)\n`, ``],

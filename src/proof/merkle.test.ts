@@ -136,6 +136,8 @@ describe('of every tree up to 70 leaves', () => {
         if (size > 1) {
           expect(await from(leaves[index]!, { index: (index + 1) % size })).toBe(false)
           expect(await from(leaves[index]!, { path: proof.path.slice(1) })).toBe(false)
+          // It leads to the root of a part of the tree.
+          expect(await rootFromLeaf(leaves[index]!, { ...proof, path: proof.path.slice(0, -1) })).toBeNull()
         }
       }
   })

@@ -179,6 +179,23 @@ async function withWriter<T>(work: (writer: WriterClient) => Promise<T>): Promis
   }
 }
 
+test('a hold of another app is not found, whatever the caller asked before', async () => {
+  const { user, id } = await walletWith(100n, 60n, null)
+  const actor = counterAccountOfApp('stranger')
+  const hold = { kind: 'void', holdId: id, actor, reason: null } as const
+  const result = await opened.service.writer.post({
+    by: { walletId: user.userId, clientId: 'stranger' },
+    amountMinor: 0n,
+    isReversal: false,
+    referenceKey: id,
+    counterAccount: actor,
+    ...reference(),
+    description: null,
+    hold,
+  })
+  expect([said(result), await stateOf(user)]).toEqual(['HOLD_NOT_FOUND', '100 60 active'])
+})
+
 describe('a new hold', () => {
   const cases = heldCases.filter(([, , , , change]) => change > 0n)
 
