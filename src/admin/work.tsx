@@ -25,7 +25,7 @@ const kindTexts: Readonly<Record<FailedWork['kind'], string>> = {
   'find-first-payment': 'Find a first payment',
   'deliver-sandbox-webhook': 'Deliver sandbox webhooks',
   'deliver-event': 'Deliver an event to an endpoint',
-  'expire-holds': 'Close the expired holds of a wallet, which the sweep could not',
+  'expire-holds': 'Close expired holds of a wallet that the sweep could not close',
   'publish-checkpoint': 'Publish the newest checkpoint of the books',
   job: 'Periodic job',
 }

@@ -34,5 +34,6 @@ create table log_publications (
 -- The comparison of the books with the newest checkpoint.
 alter table books_check add column log_cursor jsonb;
 alter table books_check add column next_log_at timestamptz not null default now();
+alter table books_check add column log_started_at timestamptz;
 alter table books_check add column log_checked_at timestamptz;
 alter table books_check add column log_checked_size bigint;

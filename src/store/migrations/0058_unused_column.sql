@@ -1,0 +1,2 @@
+-- Nothing writes or reads it.
+alter table books_check drop column log_started_at;
