@@ -107,15 +107,17 @@ function Position({ data: { words, lang, currency }, position }: { data: Offline
   const values = {
     day: new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(position.day)),
     account: position.account,
-    amount: money(position.balanceMinor),
     received: money(position.debitedMinor),
     paid: money(position.creditedMinor),
     count: new Intl.NumberFormat(lang).format(position.entries),
   }
+  const [before = '', after = ''] = words.position.split('{amount}').map((part) => fill(part, values, lang))
   return (
     <>
       <p class="good">
-        {fill(words.position, values, lang)} <Signed words={words} lang={lang} by={position} />
+        {before}
+        <bdi class="amount">{money(position.balanceMinor)}</bdi>
+        {after} <Signed words={words} lang={lang} by={position} />
       </p>
       <p>{fill(words.positionSums, values, lang)}</p>
     </>
