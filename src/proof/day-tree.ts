@@ -21,7 +21,7 @@ export type DayLines = {
   readonly lines: readonly AccountLine[]
 }
 
-/** The salt of one line: it says nothing about that of another. No account has the empty name, which is that of the first line. */
+/** The salt of one line, which reveals nothing about another line's salt. The first line uses the empty name, which no account has. */
 export const lineSalt = (account: string, salt: Uint8Array): Uint8Array =>
   createHash('sha256').update(account).update(salt).digest()
 
@@ -35,7 +35,7 @@ export function positionOf({ account, debited, credited, transfers }: AccountLin
   }
 }
 
-/** That of line 1 is the first account's. */
+/** Line 0 has the sum of all wallets; line 1 is the first account. */
 export function hashDayLines({ lines, salt, walletsMinor }: DayLines, currency: string): readonly Uint8Array[] {
   const sum = ['billfold-wallets/v2', Buffer.from(lineSalt('', salt)).toString('hex'), currency, walletsMinor]
   return [

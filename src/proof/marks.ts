@@ -8,6 +8,6 @@ export function marksOf(hashes: readonly Uint8Array[]): Buffer {
   return marks
 }
 
-/** Whether the mark at this index is another. */
+/** Whether the mark at this index differs from the hash. */
 export const isOtherMark = (marks: Uint8Array, index: number, hash: Uint8Array) =>
   Buffer.compare(marks.subarray(index * markBytes, (index + 1) * markBytes), hash.subarray(0, markBytes)) !== 0

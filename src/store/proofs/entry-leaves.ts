@@ -17,7 +17,7 @@ export type LeafRange = {
   readonly until: number
 }
 
-/** The salt of one entry: it says nothing about that of another. */
+/** The salt of one entry, which reveals nothing about another entry's salt. */
 export function entrySalt({ salt }: Pick<LeafRange, 'salt'>, sequence: number): Uint8Array {
   const bytes = new Uint8Array(wholeBytes + salt.length)
   const end = writeWhole(bytes, 0, sequence)

@@ -172,7 +172,7 @@ export async function listSealedStates(
   return rows
 }
 
-/** Those of the last entries of a state. Empty where it was sealed without. */
+/** The marks of the last entries of a state; empty if the state was sealed without marks. */
 export async function findMarks(db: Queryable, number: number): Promise<Uint8Array> {
   const { rows } = await db.query<{ marks: Uint8Array | null }>('select marks from log_leaves where number = $1', [
     number,

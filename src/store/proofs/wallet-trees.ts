@@ -75,7 +75,7 @@ export type PageLimits = {
   readonly entries: number
 }
 
-/** Those among the next wallets that have grown. `until` is where the wallets after them begin, unless a limit was reached. */
+/** The grown wallets among the next ones. `until` is where the wallets after them begin, unless a limit was reached. */
 export async function nextGrown(
   db: Queryable,
   from: string | null,
@@ -120,7 +120,7 @@ const sealedIdsSql = `with recursive sealed(id) as (
 )
 select id from sealed where id is not null limit $2`
 
-/** In the order of their ids. By the log: the row of a tree could be removed. */
+/** The next wallets with leaves in the log, ordered by id. The log lists them, because the row of a tree could be removed. */
 export async function nextSealed(db: Queryable, after: string | null, limit: number): Promise<readonly SealedWallet[]> {
   const sealed = await db.query<{ id: string }>(sealedIdsSql, [after, limit])
   const ids = sealed.rows.map(({ id }) => id)

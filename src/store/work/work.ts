@@ -48,7 +48,7 @@ export async function addWork(
   )
 }
 
-/** For what failed outside the queue, which now retries and reports it. A piece that is there stays as it is. */
+/** Adds work for something that failed outside the queue; the queue retries and reports it. Existing work stays unchanged. */
 export async function addFailedWork(db: Queryable, { kind, key, afterMs }: WorkRequest, error: string): Promise<void> {
   await db.query(
     `insert into work (kind, key, due_at, attempts, failures, last_error, failed_at)
@@ -115,7 +115,7 @@ export type Claim = {
 
 const isFreeSql = `given_up_at is null and due_at <= now() and (leased_until is null or leased_until <= now())`
 
-/** Those of these kinds that have something to claim: one statement, however many kinds there are. */
+/** The given kinds that have work to claim, by one statement for all kinds. */
 export async function findDueKinds(db: Queryable, kinds: readonly WorkKind[]): Promise<WorkKind[]> {
   const { rows } = await db.query<{ kind: WorkKind }>({
     name: 'find-due-kinds',
