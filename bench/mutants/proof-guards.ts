@@ -14,7 +14,8 @@ export const proofGuards: readonly Guarded[] = [
       [`pair[0] = 1`, `pair[0] = 0`],
       [`pair.set(right, 33)`, `pair.set(left, 33)`],
       [`leaf.set(data, 1)`, `leaf.set(data.subarray(1), 1)`],
-      [`let level = 0, rest = size; rest % 2 === 1;`, `let level = 0, rest = size; rest % 4 === 1;`],
+      [`const to = isOdd(index) ? above.right : above.left`, `const to = above.left`],
+      [`onSubtree({ level, index }, hash.slice())`, `onSubtree({ level, index }, hash)`],
     ],
   },
   {
@@ -32,7 +33,7 @@ export const proofGuards: readonly Guarded[] = [
     tests: [prove, rewritten],
     mutants: [
       [`coalesce(textsend(t.description), '\\\\xff'::bytea)`, `'\\\\xff'::bytea`],
-      [`  texts.set(salt)\n`, ``],
+      [`    hashSalt(salt, after + 1 + i, beginning(sent.texts, hashBytes))\n`, ``],
       [`t.sequence <= s.until`, `t.sequence < s.until`],
     ],
   },
@@ -40,7 +41,10 @@ export const proofGuards: readonly Guarded[] = [
     area: 'proofs',
     file: 'src/actions/proofs/seal-books.ts',
     tests: [prove],
-    mutants: [[` && locked.nextPassAt > locked.now)`, ` && false)`]],
+    mutants: [
+      [` && locked.nextPassAt > locked.now)`, ` && false)`],
+      [`index, hash: hash.slice() })`, `index, hash })`],
+    ],
   },
   {
     area: 'proofs',

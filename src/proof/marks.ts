@@ -1,10 +1,12 @@
 /** The first bytes of leaves. They prove nothing, and name the leaf that is not what was sealed. */
+import { hashBytes } from './sha256.ts'
 
 export const markBytes = 4
 
-export function marksOf(hashes: readonly Uint8Array[]): Buffer {
-  const marks = Buffer.allocUnsafe(hashes.length * markBytes)
-  for (const [i, hash] of hashes.entries()) for (let k = 0; k < markBytes; k++) marks[i * markBytes + k] = hash[k]!
+/** Of hashes in one array. */
+export function marksOf(hashes: Uint8Array): Buffer {
+  const marks = Buffer.allocUnsafe((hashes.length / hashBytes) * markBytes)
+  for (let i = 0; i < marks.length; i++) marks[i] = hashes[Math.floor(i / markBytes) * hashBytes + (i % markBytes)]!
   return marks
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { hashLeaf as verifierLeaf, isConsistent, rootFromLeaf } from '../../sdk/verify/tree.ts'
 import {
+  addJoined,
   addLeaves,
   consistencyParts,
   hashLeaf,
@@ -87,6 +88,22 @@ test('the reference trees have their published roots, one leaf at a time and all
 
 test('each root is that of the definition', () => {
   for (let size = 0; size <= most; size++) expect(hex(rootAt(size))).toBe(hex(treeHash(leaves.slice(0, size))))
+})
+
+test('hashes in one array make the same tree, from every size on, and complete the same subtrees', () => {
+  for (let size = 0; size <= most; size++) {
+    const completed: string[] = []
+    const keep = (level: number, index: number, hash: Uint8Array) =>
+      void completed.push(`${level}/${index} ${hex(hash)}`)
+    const grown = addJoined(roots[size]!, Buffer.concat(leaves.slice(size)), keep)
+    expect(grown).toEqual(roots[most]!)
+    const expected: string[] = []
+    addLeaves(roots[size]!, leaves.slice(size), ({ level, index }, hash) => {
+      expected.push(`${level}/${index} ${hex(hash)}`)
+      expect(hash).toEqual(stored.get(`${level}/${index}`)!)
+    })
+    expect(completed).toEqual(expected)
+  }
 })
 
 test('the published proofs of the reference tree are made and accepted', async () => {

@@ -2,7 +2,7 @@
  * The trees of RFC 6962: a log that only grows, of which any entry can be proven against the root, and any earlier root against a
  * later one. Complete subtrees never change, so they alone are stored; a subtree is named by its level and its index at that level.
  */
-import { sha256 } from './sha256.ts'
+import { hashBytes, sha256, sha256Into } from './sha256.ts'
 
 export type Subtree = { readonly level: number; readonly index: number }
 
@@ -33,21 +33,70 @@ export function addLeaves(
   leaves: readonly Uint8Array[],
   onSubtree?: (subtree: Subtree, hash: Uint8Array) => void,
 ): Peaks {
-  const hashes = [...peaks.hashes]
-  let { size } = peaks
-  for (const leaf of leaves) {
-    let hash = leaf
-    onSubtree?.({ level: 0, index: size }, hash)
-    // As in a binary counter: each trailing one bit of the size is a complete subtree to merge with.
-    for (let level = 0, rest = size; rest % 2 === 1; rest = (rest - 1) / 2) {
-      hash = hashPair(hashes.pop()!, hash)
-      level++
-      onSubtree?.({ level, index: (rest - 1) / 2 }, hash)
-    }
-    hashes.push(hash)
-    size++
+  const write = (to: Uint8Array, i: number) => to.set(leaves[i]!)
+  return growTree(
+    peaks,
+    leaves.length,
+    write,
+    onSubtree && ((level, index, hash) => onSubtree({ level, index }, hash.slice())),
+  )
+}
+
+/** The same with all hashes in one array; `onSubtree` must copy a hash that it keeps. */
+export function addJoined(
+  peaks: Peaks,
+  joined: Uint8Array,
+  onSubtree?: (level: number, index: number, hash: Uint8Array) => void,
+): Peaks {
+  const write = (to: Uint8Array, i: number) => {
+    const from = i * hashBytes
+    for (let k = 0; k < hashBytes; k++) to[k] = joined[from + k]!
   }
-  return { size, hashes }
+  return growTree(peaks, joined.length / hashBytes, write, onSubtree)
+}
+
+/**
+ * For each level of a tree the two hashes that become one of the level above, after the byte that RFC 6962 puts before a pair. Every
+ * tree grows in this same memory: an array for each hash would cost more than the hash.
+ */
+const levels = Array.from({ length: 53 }, () => {
+  const both = new Uint8Array(1 + 2 * hashBytes)
+  both[0] = 1
+  return { both, left: both.subarray(1, 1 + hashBytes), right: both.subarray(1 + hashBytes) }
+})
+
+const isOdd = (index: number) => index % 2 === 1
+
+function growTree(
+  peaks: Peaks,
+  count: number,
+  writeLeaf: (to: Uint8Array, i: number) => void,
+  onSubtree?: (level: number, index: number, hash: Uint8Array) => void,
+): Peaks {
+  const until = peaks.size + count
+  for (const [i, level] of peakLevels(peaks.size).entries()) levels[level]!.left.set(peaks.hashes[i]!)
+  for (let size = peaks.size; size < until; size++) {
+    const { left, right } = levels[0]!
+    const leaf = isOdd(size) ? right : left
+    writeLeaf(leaf, size - peaks.size)
+    onSubtree?.(0, size, leaf)
+    // As in a binary counter: each trailing one bit of the size is a complete subtree to merge with.
+    for (let level = 0, index = size; isOdd(index); level++) {
+      index = (index - 1) / 2
+      const above = levels[level + 1]!
+      const to = isOdd(index) ? above.right : above.left
+      sha256Into(levels[level]!.both, to)
+      onSubtree?.(level + 1, index, to)
+    }
+  }
+  return { size: until, hashes: peakLevels(until).map((level) => levels[level]!.left.slice()) }
+}
+
+/** The levels of the complete subtrees of a tree, from the largest to the smallest. */
+function peakLevels(size: number): number[] {
+  const found: number[] = []
+  for (let level = 0, rest = size; rest > 0; level++, rest = Math.floor(rest / 2)) if (isOdd(rest)) found.push(level)
+  return found.reverse()
 }
 
 export function rootOf({ hashes }: Peaks): Uint8Array {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { writeBytes, writeHex, writeWhole } from './write-bytes.ts'
+import { beginning, openScratch, writeBytes, writeHex, writeWhole } from './write-bytes.ts'
 
 const written = (write: (to: Uint8Array) => number) => {
   const to = new Uint8Array(100)
@@ -19,4 +19,15 @@ test('bytes and their hexadecimal digits go where they belong', () => {
   const all = Uint8Array.from({ length: 40 }, (_, i) => (i * 37) % 256)
   expect(written((to) => writeHex(to, 0, all))).toBe(Buffer.from(all).toString('hex'))
   expect(written((to) => writeBytes(to, writeWhole(to, 0, 7), Buffer.from('abcdef'), 2, 4))).toBe('7cd')
+})
+
+test('a view of a beginning has that length and what is written later', () => {
+  const scratch = openScratch(5_000)
+  for (const length of [0, 1, 1_024, 1_025, 5_000]) {
+    const view = beginning(scratch, length)
+    scratch.bytes.fill(length % 251)
+    expect([...new Set(view)]).toEqual(length === 0 ? [] : [length % 251])
+    expect(view).toHaveLength(length)
+    expect(beginning(scratch, length)).toEqual(view)
+  }
 })

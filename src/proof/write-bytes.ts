@@ -8,6 +8,17 @@ const hexDigits = new TextEncoder().encode('0123456789abcdef')
 /** A number of at most 16 digits is two numbers of at most 8, which are small integers. */
 const half = 1e8
 
+/** Memory that is written again and again. The views of its beginnings are kept: making one costs as much as hashing it. */
+export type Scratch = { readonly bytes: Uint8Array; readonly views: (Uint8Array | undefined)[] }
+
+export const openScratch = (length: number): Scratch => ({ bytes: new Uint8Array(length), views: [] })
+
+const longestKept = 1_024
+
+export function beginning({ bytes, views }: Scratch, end: number): Uint8Array {
+  return end > longestKept ? bytes.subarray(0, end) : (views[end] ??= bytes.subarray(0, end))
+}
+
 export function writeBytes(to: Uint8Array, at: number, source: Uint8Array, from: number, until: number): number {
   let end = at
   for (let i = from; i < until; i++) to[end++] = source[i]!

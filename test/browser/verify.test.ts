@@ -382,7 +382,7 @@ async function rewrite({ user }: Tenant): Promise<void> {
   await pool.query('alter table transfers enable trigger user; revoke update on transfers from current_user')
   const tree = (await findTree(pool, user.userId))!
   const [hashes] = await hashFoundEntries(pool, [{ ...namedTree(tree), after: 0, until: 1 }], 'USD')
-  await pool.query('update wallet_heads set size = 1, peaks = $2 where wallet_id = $1', [user.userId, hashes![0]])
+  await pool.query('update wallet_heads set size = 1, peaks = $2 where wallet_id = $1', [user.userId, hashes])
 }
 
 describe('two proofs of one wallet', () => {

@@ -62,6 +62,15 @@ test('every entry of a wallet with hundreds is proven, the first and the last of
   }
 })
 
+test('two wallets that fill a tile in the same step are each proven', async () => {
+  const users = [await newUser(opened.service, app), await newUser(opened.service, app)]
+  const credits = users.flatMap(({ serviceUserId }) => Array.from({ length: 257 }, () => serviceUserId))
+  await Promise.all(credits.map(async (serviceUserId) => await client.credit(serviceUserId, 1)))
+  await sealAll(opened.service)
+  for (const user of users)
+    expect((await prove(user, 257)).verdict).toMatchObject({ ok: true, entry: { sequence: 257, walletSize: 257 } })
+})
+
 test('a pass seals what the check found right, once, and one of two sealers', async () => {
   const { db } = opened.service
   const leavesOf = async () =>

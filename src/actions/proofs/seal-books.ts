@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { marksOf } from '../../proof/marks.ts'
-import { hashLeaf, addLeaves, noPeaks, rootOf, type Subtree } from '../../proof/merkle.ts'
+import { addJoined, hashLeaf, noPeaks, rootOf } from '../../proof/merkle.ts'
 import { headLeaf } from '../../../sdk/verify/leaves.ts'
 import { transact, type Transaction } from '../../store/connection/database.ts'
 import {
@@ -21,9 +21,9 @@ import {
 import { isStored } from '../../store/proofs/subtrees.ts'
 import { findUnsealedRecords } from '../../store/proofs/audit-leaves.ts'
 import { hashFoundEntries, type LeafRange } from '../../store/proofs/entry-leaves.ts'
-import { findCheckedAfter, nextGrown, upsertTrees } from '../../store/proofs/wallet-trees.ts'
+import { findCheckedAfter, keepTrees, nextGrown } from '../../store/proofs/wallet-trees.ts'
 import type { GrownWallet, PageLimits, WalletSubtree, WalletTree } from '../../store/proofs/wallet-trees.ts'
-import { sha256Hex } from '../../proof/sha256.ts'
+import { hashBytes, sha256Hex } from '../../proof/sha256.ts'
 import { newKeySeed } from '../../proof/sign-note.ts'
 import { canSign, sealLogSeed, signCheckpoint, type Sealing } from './checkpoint.ts'
 import { enterIncarnation, newIncarnationId } from './incarnation.ts'
@@ -135,32 +135,41 @@ async function followingOf(tx: Transaction, last: Growth, sealed: ReadonlySet<st
  * gap would shift its later leaves. The check of the books names the gap, and the other wallets are sealed.
  */
 export async function sealTrees(tx: Transaction, log: LogState, wallets: readonly Growth[], currency: string) {
-  const asked = wallets.map(({ walletId, tree, until }) => ({ tree: tree ?? newTree(walletId), until }))
-  const ranges = asked.map(({ tree, until }): LeafRange => ({ ...namedTree(tree), after: tree.peaks.size, until }))
-  const found = await hashFoundEntries(tx, ranges, currency)
-  const complete = asked.flatMap(({ tree, until }, i) => {
-    const hashes = found[i]!
-    return hashes.length === until - tree.peaks.size ? [{ tree, hashes }] : []
+  const ranges = wallets.map(({ walletId, tree, until }): Range => {
+    const before = tree ?? newTree(walletId)
+    return { ...namedTree(before), tree: before, after: before.peaks.size, until }
   })
-  const sealed = new Set(complete.map(({ tree }) => tree.walletId))
+  const found = await hashFoundEntries(tx, ranges, currency)
+  const complete = ranges.flatMap((range, i) => {
+    const hashes = found[i]!
+    return hashes.length === (range.until - range.after) * hashBytes ? [{ ...range, hashes }] : []
+  })
+  const sealed = new Set(complete.map(({ walletId }) => walletId))
   if (complete.length === 0) return { peaks: log.peaks, sealed }
   const subtrees: WalletSubtree[] = []
-  const grown = complete.map(({ tree, hashes }) => {
-    const { walletId } = tree
-    const keep = (subtree: Subtree, hash: Uint8Array) => {
-      if (isStored(subtree)) subtrees.push({ walletId, ...subtree, hash })
+  const grown = complete.map(({ walletId, tree, hashes }) => {
+    const keep = (level: number, index: number, hash: Uint8Array) => {
+      if (isStored(level)) subtrees.push({ walletId, level, index, hash: hash.slice() })
     }
-    return { ...tree, peaks: addLeaves(tree.peaks, hashes, keep) }
+    return addJoined(tree.peaks, hashes, keep)
   })
-  const leaves = grown.map((tree, i): LogLeaf => ({ ...logLeafOf(tree), marks: marksOf(complete[i]!.hashes) }))
+  const leaves = complete.map(({ walletId, name, hashes }, i): LogLeaf => {
+    const head = { wallet: name, size: grown[i]!.size, root: rootOf(grown[i]!) }
+    const hash = hashLeaf(headLeaf(head))
+    return { kind: 'wallet', subject: walletId, size: head.size, hash, marks: marksOf(hashes) }
+  })
   const { first, peaks } = await appendLeaves(tx, log.peaks, leaves)
-  await upsertTrees(
-    tx,
-    grown.map((tree, i) => ({ ...tree, leaf: first + i })),
-    subtrees,
-  )
+  const trees = complete.map(({ tree }, i) => ({
+    ...tree,
+    peaks: grown[i]!,
+    leaf: first + i,
+    isNew: tree.leaf === null,
+  }))
+  await keepTrees(tx, trees, subtrees)
   return { peaks, sealed }
 }
+
+type Range = LeafRange & { readonly tree: WalletTree }
 
 const newTree = (walletId: string): WalletTree => ({
   walletId,
@@ -169,14 +178,12 @@ const newTree = (walletId: string): WalletTree => ({
   leaf: null,
 })
 
+const idBytes = 16
+
 /** The wallet's name in the log says nothing about the wallet: the salt is in no proof. */
 export function namedTree({ walletId, salt }: Pick<WalletTree, 'walletId' | 'salt'>) {
-  const name = sha256Hex(Buffer.concat([Buffer.from(walletId.replaceAll('-', ''), 'hex'), salt]))
-  return { walletId, salt, name }
-}
-
-function logLeafOf(tree: WalletTree): LogLeaf {
-  const { size } = tree.peaks
-  const head = { wallet: namedTree(tree).name, size, root: rootOf(tree.peaks) }
-  return { kind: 'wallet', subject: tree.walletId, size, hash: hashLeaf(headLeaf(head)) }
+  const bytes = new Uint8Array(idBytes + salt.length)
+  bytes.setFromHex(walletId.replaceAll('-', ''))
+  bytes.set(salt, idBytes)
+  return { walletId, salt, name: sha256Hex(bytes) }
 }

@@ -5,11 +5,13 @@
 import { headLeaf } from '../../../sdk/verify/leaves.ts'
 import type { Checkpoint } from '../../../sdk/verify/note.ts'
 import { isOtherMark, markBytes } from '../../proof/marks.ts'
-import { addLeaves, hashLeaf, noPeaks, rootOf, type Peaks } from '../../proof/merkle.ts'
+import { addJoined, addLeaves, hashLeaf, noPeaks, rootOf, type Peaks } from '../../proof/merkle.ts'
+import { hashBytes } from '../../proof/sha256.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import { findAddedRecords, findChangedRecords } from '../../store/proofs/audit-leaves.ts'
 import { hashFoundEntries } from '../../store/proofs/entry-leaves.ts'
 import { findMarks, listLeafHashes, listSealedStates, type SealedState } from '../../store/proofs/proof-log.ts'
+import { splitHashes } from '../../store/proofs/subtrees.ts'
 import { nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
 import { namedTree } from './seal-books.ts'
 import { verifyDays, type DayFault } from './verify-days.ts'
@@ -106,9 +108,9 @@ async function growTo(db: Queryable, named: Named, from: Peaks, size: number, cu
   let peaks = from
   while (peaks.size < size) {
     const until = Math.min(size, peaks.size + entriesPerPage)
-    const [hashes = []] = await hashFoundEntries(db, [{ ...named, after: peaks.size, until }], currency)
-    if (hashes.length !== until - peaks.size) return undefined
-    peaks = addLeaves(peaks, hashes)
+    const [hashes = new Uint8Array()] = await hashFoundEntries(db, [{ ...named, after: peaks.size, until }], currency)
+    if (hashes.length !== (until - peaks.size) * hashBytes) return undefined
+    peaks = addJoined(peaks, hashes)
   }
   return peaks
 }
@@ -125,7 +127,8 @@ async function firstChanged(
   const unmarked = size - marks.length / markBytes
   for (let first = after; first < size; first += entriesPerPage) {
     const until = Math.min(size, first + entriesPerPage)
-    const [hashes = []] = await hashFoundEntries(db, [{ ...named, after: first, until }], currency)
+    const [joined = new Uint8Array()] = await hashFoundEntries(db, [{ ...named, after: first, until }], currency)
+    const hashes = splitHashes(joined)
     const changed = hashes.findIndex(
       (hash, i) => first + i >= unmarked && isOtherMark(marks, first + i - unmarked, hash),
     )

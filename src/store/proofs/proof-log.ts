@@ -64,7 +64,7 @@ export async function appendLeaves(
     peaks,
     leaves.map(({ hash }) => hash),
     (subtree, hash) => {
-      if (isStored(subtree)) subtrees.push({ ...subtree, hash })
+      if (isStored(subtree.level)) subtrees.push({ ...subtree, hash })
     },
   )
   // Before the leaves: beside another process that has just sealed, this is a conflict and not a repeated number.

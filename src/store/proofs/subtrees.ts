@@ -1,14 +1,13 @@
 /** Subtrees of trees in the database. Those of every eighth level are stored; smaller subtrees are computed from their leaves. */
 import { hashPair, type Peaks, type Subtree } from '../../proof/merkle.ts'
+import { hashBytes } from '../../proof/sha256.ts'
 
 /** The levels of a stored subtree and of the leaves of a tile: 256 each. */
 const tileLevels = 8
 
-export const isStored = ({ level }: Subtree) => level > 0 && level % tileLevels === 0
+export const isStored = (level: number) => level > 0 && level % tileLevels === 0
 
-const hashBytes = 32
-
-export const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+export const hex = (bytes: Uint8Array) => bytes.toHex()
 
 /** Names a subtree in a map. */
 export const keyOf = ({ level, index }: Subtree) => `${level}/${index}`

@@ -5,7 +5,7 @@ import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { inRange } from '../verify/slice.ts'
 import { hashEntries, type LeafRange } from './entry-leaves.ts'
-import { foldComplete, hex, joinHashes, keyOf, readPeaks, sourceOf } from './subtrees.ts'
+import { foldComplete, hex, keyOf, readPeaks, sourceOf, splitHashes } from './subtrees.ts'
 
 export type WalletTree = {
   readonly walletId: string
@@ -59,8 +59,8 @@ function toGrown(row: GrownRow): readonly GrownWallet[] {
     tree: salts[i]
       ? {
           walletId,
-          salt: Buffer.from(salts[i], 'hex'),
-          peaks: readPeaks(Number(sizes[i]), Buffer.from(peaks[i]!, 'hex')),
+          salt: Uint8Array.fromHex(salts[i]),
+          peaks: readPeaks(Number(sizes[i]), Uint8Array.fromHex(peaks[i]!)),
           leaf: Number(leaves[i]),
         }
       : undefined,
@@ -161,24 +161,29 @@ export async function findLeafFields(
 
 export type WalletSubtree = Subtree & { readonly walletId: string; readonly hash: Uint8Array }
 
-export async function upsertTrees(
+type KeptTree = WalletTree & { readonly leaf: number; readonly isNew: boolean }
+
+/** The caller has locked the log, so that no other process keeps one of them. Updates known rows by an update: an upsert takes longer. */
+export async function keepTrees(
   tx: Transaction,
-  trees: readonly (WalletTree & { readonly leaf: number })[],
+  trees: readonly KeptTree[],
   subtrees: readonly WalletSubtree[],
 ): Promise<void> {
-  await tx.query(
-    `insert into wallet_heads (wallet_id, salt, size, peaks, leaf)
-     select wallet_id, decode(salt, 'hex'), size, decode(peaks, 'hex'), leaf
-     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::bigint[]) as h(wallet_id, salt, size, peaks, leaf)
-     on conflict (wallet_id) do update set size = excluded.size, peaks = excluded.peaks, leaf = excluded.leaf`,
-    [
-      plainArray(trees, ({ walletId }) => walletId),
-      plainArray(trees, ({ salt }) => hex(salt)),
-      plainArray(trees, ({ peaks }) => peaks.size),
-      plainArray(trees, ({ peaks }) => hex(joinHashes(peaks.hashes))),
-      plainArray(trees, ({ leaf }) => leaf),
-    ],
-  )
+  const added = trees.filter(({ isNew }) => isNew)
+  const known = trees.filter(({ isNew }) => !isNew)
+  if (added.length > 0)
+    await tx.query(
+      `insert into wallet_heads (wallet_id, size, peaks, leaf, salt)
+       select wallet_id, size, decode(peaks, 'hex'), leaf, decode(salt, 'hex')
+       from unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::text[]) as h(wallet_id, size, peaks, leaf, salt)`,
+      [...treeValues(added), plainArray(added, ({ salt }) => hex(salt))],
+    )
+  if (known.length > 0)
+    await tx.query(
+      `update wallet_heads h set size = n.size, peaks = decode(n.peaks, 'hex'), leaf = n.leaf
+       from unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[]) as n(wallet_id, size, peaks, leaf) where h.wallet_id = n.wallet_id`,
+      treeValues(known),
+    )
   if (subtrees.length === 0) return
   await tx.query(
     `insert into wallet_subtrees (wallet_id, level, number, hash)
@@ -193,6 +198,13 @@ export async function upsertTrees(
   )
 }
 
+const treeValues = (trees: readonly KeptTree[]) => [
+  plainArray(trees, ({ walletId }) => walletId),
+  plainArray(trees, ({ peaks }) => peaks.size),
+  plainArray(trees, ({ peaks }) => peaks.hashes.map(hex).join('')),
+  plainArray(trees, ({ leaf }) => leaf),
+]
+
 /** The hashes of a proof in this wallet's tree. Reads at most 256 entries or stored subtrees for each subtree. */
 export async function readWalletParts(
   db: Queryable,
@@ -204,10 +216,10 @@ export async function readWalletParts(
   const hashes = new Map<string, Uint8Array>()
   for (const subtree of subtrees) {
     const { level, first, count } = sourceOf(subtree)
-    const [leaves = []] =
+    const leaves =
       level === 0
-        ? await hashEntries(db, [{ ...range, after: first, until: first + count }], currency)
-        : [await readStored(db, range.walletId, { level, first, count })]
+        ? splitHashes((await hashEntries(db, [{ ...range, after: first, until: first + count }], currency))[0]!)
+        : await readStored(db, range.walletId, { level, first, count })
     hashes.set(keyOf(subtree), foldComplete(leaves))
   }
   return parts.map((part) => hashPart(part, (subtree) => hashes.get(keyOf(subtree))!))
