@@ -1,6 +1,6 @@
 /**
- * Stylesheets and scripts: built once per process on first use, named by content hash, cached for ever by browsers, and stored
- * compressed. The same sources give the same names in every process.
+ * Stylesheets and scripts: built once per process on first use, named by content hash, cached for ever by browsers, and compressed
+ * once, for the first browser that asks. The same sources give the same names in every process.
  */
 import type { BunPlugin } from 'bun'
 import { createHash } from 'node:crypto'
@@ -250,13 +250,20 @@ const types = { css: 'text/css', js: 'text/javascript', json: 'application/json'
 
 export function toAsset(name: string, identity: Bytes): Asset {
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 12)
+  let gzip: Bytes | undefined
+  let br: Bytes | undefined
   return {
     file: name.replace(/(?=\.\w+$)/, `.${hash}`),
     type: `${types[name.split('.').at(-1) as keyof typeof types]}; charset=utf-8`,
     bytes: {
       identity,
-      gzip: new Uint8Array(gzipSync(identity, { level: 9 })),
-      br: new Uint8Array(brotliCompressSync(identity)),
+      // The best compression takes longer than the build, and most processes send few of these files.
+      get gzip() {
+        return (gzip ??= new Uint8Array(gzipSync(identity, { level: 9 })))
+      },
+      get br() {
+        return (br ??= new Uint8Array(brotliCompressSync(identity)))
+      },
     },
   }
 }
