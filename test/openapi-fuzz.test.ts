@@ -160,7 +160,7 @@ function isAllowed({ request, operation: { method, path, body }, values, isSpoil
   if (!body || !values || request.method !== method) return true
   const names = Object.keys(body.properties ?? {})
   const named = Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)))
-  return validatorOf(`request ${method} ${path}`, body)(JSON.parse(JSON.stringify(named)))
+  return validatorOf(body)(JSON.parse(JSON.stringify(named)))
 }
 
 function keep(list: string[], value: unknown): void {

@@ -24,9 +24,21 @@ const plainHeaders = new Set(
   content-length transfer-encoding`.split(/\s+/),
 )
 
-const ajv = new Ajv2020({ strict: false, allErrors: true })
+// `src/api/openapi.test.ts` checks the schemas themselves, once for all processes of the tests.
+const ajv = new Ajv2020({
+  strict: false,
+  allErrors: true,
+  meta: false,
+  validateSchema: false,
+  code: { optimize: false },
+})
 addFormats.default(ajv)
-const validators = new Map<string, ValidateFunction>()
+/** Compiled once for all that refer to it. */
+const components = 'components'
+ajv.addSchema({ $id: components, components: { schemas: closed(document.components.schemas) } })
+const validators = new WeakMap<object, ValidateFunction>()
+/** Many operations have the same errors. */
+const validatorsByText = new Map<string, ValidateFunction>()
 
 /**
  * The same way to send, but an answer that the document does not describe throws. It is also kept in `undocumented`, for callers that do
@@ -66,7 +78,7 @@ export function findUndocumented(method: string, url: string, response: Response
   const name = `${method} ${pathname} ${response.status}`
   const answer = path?.[method.toLowerCase()]?.responses[response.status] ?? absent(path, method, response)
   if (!answer) return [`${name} is not in the OpenAPI document`]
-  return [...headerProblems(answer, response.headers), ...bodyProblems(name, answer, response, text)].map(
+  return [...headerProblems(answer, response.headers), ...bodyProblems(answer, response, text)].map(
     (problem) => `${name}: ${problem}`,
   )
 }
@@ -97,33 +109,30 @@ function headerProblems({ headers = {} }: Answer, sent: Headers): string[] {
     const text = sent.get(name)
     if (text === null && required) problems.push(`the header ${name} is missing`)
     if (text === null) continue
-    const validate = validatorOf(`header ${$ref}`, schema)
+    const validate = validatorOf(schema)
     const value = (schema as { type?: string }).type === 'integer' ? Number(text) : text
     if (!validate(value)) problems.push(`the header ${name} is ${text}: ${ajv.errorsText(validate.errors)}`)
   }
   return problems
 }
 
-function bodyProblems(name: string, { content }: Answer, { headers }: Response, text: string): string[] {
+function bodyProblems({ content }: Answer, { headers }: Response, text: string): string[] {
   if (!content) return text === '' ? [] : ['has a body, and the OpenAPI document has none']
   const mediaType = headers.get('content-type') ?? 'none'
   const schema = content[mediaType]?.schema
   if (!schema) return [`the content type ${mediaType} is not in the OpenAPI document`]
   if (mediaType !== 'application/json') return []
-  const validate = validatorOf(name, schema)
+  const validate = validatorOf(schema)
   return validate(JSON.parse(text)) ? [] : [`${ajv.errorsText(validate.errors)} in ${text}`]
 }
 
-export function validatorOf(name: string, schema: object): ValidateFunction {
-  let validator = validators.get(name)
-  if (!validator) {
-    // A separate document, so that references into the components resolve.
-    validator = ajv.compile({
-      ...(closed(schema) as object),
-      components: { schemas: closed(document.components.schemas) },
-    })
-    validators.set(name, validator)
-  }
+export function validatorOf(schema: object): ValidateFunction {
+  const known = validators.get(schema)
+  if (known) return known
+  const text = JSON.stringify(closed(schema)).replaceAll('"#/', `"${components}#/`)
+  const validator = validatorsByText.get(text) ?? ajv.compile(JSON.parse(text) as object)
+  validators.set(schema, validator)
+  validatorsByText.set(text, validator)
   return validator
 }
 
