@@ -126,7 +126,7 @@ async function answerRequest(
   const { method } = request
   const path = pathOf(request.url)
   const route = exact.get(`${method} ${path}`)
-  await shareTick()
+  await shareTick(isPatient(route))
   let response: Response
   try {
     // The caller hung up before any work was done, or sent a second request before the first was answered.
@@ -165,6 +165,11 @@ async function answerRequest(
     ms: Math.round(ms * 1000) / 1000,
   })
   return response
+}
+
+/** Pages and widgets can wait for the calls of apps and of probes. */
+function isPatient(route: Route | undefined): boolean {
+  return !route || route.tag === 'Widget'
 }
 
 /** Counts the call by its code, for the app's page. */

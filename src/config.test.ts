@@ -20,7 +20,7 @@ test('nothing at all is a working configuration for development', () => {
     publicUrl: 'http://127.0.0.1:3000',
     dataDir: './data',
     databaseUrls: [],
-    databaseConnections: 13,
+    databaseConnections: 14,
     currency: { code: 'USD', decimals: 2 },
     workers: 1,
     hasDemo: true,
@@ -45,7 +45,7 @@ test.each([
   ['DATABASE_URL', 'mysql://x'],
   ['DATABASE_URL', 'postgres://me@one:5432,two:port/x'],
   ['DATABASE_URL', 'postgres://me@one,two/x?target_session_attrs=standby'],
-  ['DATABASE_CONNECTIONS', '5'],
+  ['DATABASE_CONNECTIONS', '6'],
   ['PUBLIC_URL', 'shop.example'],
   ['PUBLIC_URL', 'https://shop.example/wallet'],
   ['DEMO', 'yes'],
@@ -98,9 +98,9 @@ test.each([
 })
 
 test('every lane of the writer has its connection, and the rest of the process has some too', () => {
-  expect(parseConfig({ WRITER_LANES: '8' }).databaseConnections).toBe(20)
-  expect(mistakesOf({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '12' })).toHaveLength(1)
-  expect(parseConfig({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '13' }).databaseConnections).toBe(13)
+  expect(parseConfig({ WRITER_LANES: '8' }).databaseConnections).toBe(21)
+  expect(mistakesOf({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '13' })).toHaveLength(1)
+  expect(parseConfig({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '14' }).databaseConnections).toBe(14)
 })
 
 test('all mistakes are told together', () => {

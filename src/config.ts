@@ -135,7 +135,7 @@ const settings = z.object({
     })
     .optional(),
   DATABASE_PASSWORD: z.string().min(1).optional(),
-  DATABASE_CONNECTIONS: whole(6, 1_000).optional(),
+  DATABASE_CONNECTIONS: whole(7, 1_000).optional(),
   CURRENCY: z
     .string()
     .refine((code) => parseCurrency(code) !== undefined, 'write a code of ISO 4217 such as USD, EUR or JPY')
@@ -260,8 +260,8 @@ function combinedMistakes(s: Settings): string[] {
       mistakes.push('DATABASE_PASSWORD: DATABASE_URL has a password too; leave one of them out')
     else if (new URL(server).username === '') mistakes.push('DATABASE_PASSWORD: write the user to DATABASE_URL')
   }
-  if (connectionsOf(s) < s.WRITER_LANES + 5)
-    mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 5}: one for each of WRITER_LANES, and five`)
+  if (connectionsOf(s) < s.WRITER_LANES + 6)
+    mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 6}: one for each of WRITER_LANES, and six`)
   if (s.CARD_PROCESSOR === 'stripe') {
     for (const [name, prefix] of stripeKeys)
       if (!s[name]?.startsWith(prefix))
@@ -370,9 +370,9 @@ function toConfig(s: Settings): Config {
 
 const targetsOf = (s: Settings) => (s.CHECKPOINTS === undefined ? [] : parseTargets(s.CHECKPOINTS)!)
 
-/** One connection per fast lane of the writer, one for its careful lane, and ten for everything else. */
+/** One connection per fast lane of the writer, three for its other lanes, and ten for everything else. */
 function connectionsOf(s: Settings): number {
-  return s.DATABASE_CONNECTIONS ?? s.WRITER_LANES + 12
+  return s.DATABASE_CONNECTIONS ?? s.WRITER_LANES + 13
 }
 
 /** A browser cannot open the wildcard address. */

@@ -89,11 +89,12 @@ test('a wallet that another process moved is looked at, and of many others those
   await until(() => many.every(({ seen }) => seen.length > 0))
   await settled(opened)
   await settled(opened)
+  // All of them together would take the event loop too long.
+  expect(Math.max(...asked.sessions.map(({ length }) => length))).toBe(200)
   asked.sessions.length = 0
   move('w1700')
   await until(() => many[1_700]!.seen.at(-1) === 1)
-  expect(asked.sessions).toHaveLength(1)
-  expect(asked.sessions[0]!.length).toBeLessThanOrEqual(501)
+  expect(asked.sessions.flat().length).toBeLessThanOrEqual(501)
   for (const { stop } of many) stop?.()
 })
 

@@ -59,8 +59,8 @@ const dueMs = 50
 const dueMsEach = 0.2
 /** Sessions that each poll checks by rotation, whether or not their wallet changed. */
 const sessionsPerPoll = 500
-/** Wallets per query, so that none takes long. */
-const chunk = 1_000
+/** Wallets per query, so that neither the query nor its answer takes long. */
+const chunk = 200
 
 export function openLive(queries: LiveQueries, fault: (error: unknown) => void): Live {
   const wallets = new Map<string, Watched>()

@@ -3,17 +3,26 @@
  * each step one after the other. The same work costs a fifth less, because the code stays in the processor's caches. A single
  * request does not wait.
  */
-let waiting: (() => void)[] = []
+const urgent: (() => void)[] = []
+const patient: (() => void)[] = []
+let isDue = false
 
-export function shareTick(): Promise<void> {
+const mostPatientPerTurn = 16
+
+/** Patient requests wait while others arrive: thousands of widgets that connect again do not delay the calls of apps. */
+export function shareTick(isPatient: boolean): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(endTick)
+    ;(isPatient ? patient : urgent).push(resolve)
+    if (isDue) return
+    isDue = true
+    setImmediate(endTick)
   })
 }
 
 function endTick(): void {
-  const tick = waiting
-  waiting = []
+  const tick = [...urgent.splice(0), ...patient.splice(0, mostPatientPerTurn)]
+  isDue = patient.length > 0
+  if (isDue) setImmediate(endTick)
   for (const resolve of tick) resolve()
 }
 

@@ -32,9 +32,9 @@ const requestStatementMs = 3_000
 export const longRunningLimitMs = 35_000
 export const longRunningStatementMs = 30_000
 
-/** What the writer's lanes, including the careful one and that of holds, and the apps' directory leave of a process's connections. */
+/** What the writer's lanes, with the express lane, the careful one and that of holds, and the apps' directory leave of a process's connections. */
 export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {
-  return config.databaseConnections - config.writerLanes - 3
+  return config.databaseConnections - config.writerLanes - 4
 }
 
 /**

@@ -35,6 +35,8 @@ export type FastLane = LaneQueue & {
   readonly references: Map<string, PendingPosting>
   writer: Promise<BatchWriter> | undefined
   isWaiting: boolean
+  /** How many batches under way are written, and are being answered. */
+  answering: number
   /** Set once the first connection is open. */
   limits: Limits
   readonly node: NodeChoice
@@ -43,6 +45,8 @@ export type FastLane = LaneQueue & {
   lastEndedAt: number
   lastApp: string | undefined
   sharedUntil: number
+  /** The apps of the last large batch, and how long it counts. */
+  crowd: { readonly apps: ReadonlySet<string>; until: number }
 }
 
 /** Posts the batches of a lane: on one server, or on the nodes of a cluster (`cluster/lane-nodes`). */
@@ -75,6 +79,13 @@ const lockTimeoutMs = 200
  */
 const mostOfSharedBatch = 128
 
+/** The postings of a batch that crowds a lane. Smaller ones take the database a few milliseconds, which other apps can wait. */
+const fewestOfCrowd = 64
+const crowdMs = 1_000
+
+/** What follows from so many answers takes the event loop about two milliseconds. */
+const answersPerTurn = 64
+
 export function openFastLane(
   connection: Connection,
   { careful, holds }: { readonly careful: CarefulLane; readonly holds: CarefulLane },
@@ -92,19 +103,21 @@ export function openFastLane(
     references: new Map(),
     writer: undefined,
     isWaiting: false,
+    answering: 0,
     limits: firstLimits,
     node,
     batchMs: 0,
     lastEndedAt: 0,
     lastApp: undefined,
     sharedUntil: 0,
+    crowd: { apps: new Set(), until: 0 },
   }
   return lane
 }
 
 export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
   enqueue(lane.waiting, shareOf(pending), pending)
-  if (lane.isWaiting || lane.underWay.size >= lane.limits.underWay) return
+  if (lane.isWaiting || isBusy(lane)) return
   // Wait one tick of the event loop, so that requests of the same tick share a batch.
   lane.isWaiting = true
   setImmediate(() => {
@@ -125,14 +138,30 @@ export function estimateLaneMs(
   return (batches + underWay.size) * batchMs
 }
 
+/** True once the lane has a connection; otherwise begins to open one. */
+export function isOpen(lane: FastLane): boolean {
+  if (lane.limits !== firstLimits) return true
+  lane.writer ??= connect(lane)
+  lane.writer.then(
+    ({ limits }) => (lane.limits = limits),
+    () => {},
+  )
+  return false
+}
+
 export async function closeFastLane(lane: FastLane): Promise<void> {
   while (lane.waiting.size > 0 || lane.underWay.size > 0) await sleep(5)
   await lane.writer?.then((writer) => writer.end()).catch(() => {})
   lane.writer = undefined
 }
 
+/** A batch that is written, and whose callers get their answers, keeps no other batch waiting. */
+function isBusy({ underWay, answering, limits }: FastLane): boolean {
+  return underWay.size - answering >= limits.underWay
+}
+
 function send(lane: FastLane): void {
-  if (lane.underWay.size >= lane.limits.underWay) return
+  if (isBusy(lane)) return
   const batch = takeBatch(lane)
   if (batch.postings.length > 0) void runBatch(lane, batch)
 }
@@ -155,8 +184,20 @@ function isShared(lane: FastLane): boolean {
   return now < lane.sharedUntil
 }
 
+/**
+ * Whether other apps crowd the lane, with large batches now or within the last second. Never while the lane has postings of the app: those of
+ * one link, and repeats of a reference, stay in one lane. A cluster pays for each batch, so its lanes are never crowded.
+ */
+export function isCrowded({ waiting, underWay, limits, crowd }: FastLane, app: string): boolean {
+  if (limits.underWay === 1 || crowd.apps.has(app) || waiting.lines.has(app) || performance.now() > crowd.until)
+    return false
+  for (const { apps } of underWay.keys()) if (apps.has(app)) return false
+  return true
+}
+
 /** In the queue, and behind a batch, a posting is always behind its predecessors: a batch is offered them first. */
 function offer(lane: FastLane, batch: Batch, pending: PendingPosting): Offer {
+  batch.apps.add(shareOf(pending))
   const ahead = pending.predecessor && findAhead(pending, batch)
   if (ahead) return followAhead(lane, batch, pending, ahead)
   const first = lane.references.get(pending.referenceKey)
@@ -194,6 +235,8 @@ async function runBatch(lane: FastLane, batch: Batch): Promise<void> {
   const startedAt = performance.now()
   const waitedMs = longestWaitMs(postings)
   lane.underWay.set(batch, startedAt)
+  const crowd = { apps: batch.apps, until: Infinity }
+  if (postings.length >= fewestOfCrowd) lane.crowd = crowd
   const opening = (lane.writer ??= connect(lane))
   let writer: BatchWriter | undefined
   try {
@@ -210,6 +253,7 @@ async function runBatch(lane: FastLane, batch: Batch): Promise<void> {
   const endedAt = performance.now()
   lane.batchMs += (endedAt - Math.max(startedAt, lane.lastEndedAt) - lane.batchMs) / 8
   lane.lastEndedAt = endedAt
+  crowd.until = endedAt + crowdMs
   lane.events.batch('fast', postings.length, endedAt - startedAt, waitedMs)
   retryUndecided(lane, batch)
   send(lane)
@@ -234,16 +278,31 @@ function retryUndecided(lane: FastLane, { postings, behind }: Batch): void {
   if (waiting.length > 0) putBack(lane.waiting, waiting, shareOf)
 }
 
-async function answerBatch({ events }: FastLane, writer: BatchWriter, batch: readonly PendingPosting[]): Promise<void> {
+async function answerBatch(lane: FastLane, writer: BatchWriter, batch: readonly PendingPosting[]): Promise<void> {
   const { client, doubts } = writer.writerOf(batch)
   const doubtsBefore = doubts()
   const { answers, hasWritten, hasStandby, holdSteps, fault } = await writer.post(batch)
   // A commit that wrote has reached the standby, and everything read before it too. A batch that only read proves nothing.
   if (hasStandby && !hasWritten) await client.query(confirmSql)
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
-  countHolds(events.hold, answers, holdSteps)
-  for (const [pending, result] of answers) pending.answer(result)
+  countHolds(lane.events.hold, answers, holdSteps)
+  await answerInTurns(lane, answers)
   if (fault !== undefined) throw fault
+}
+
+/** Leaves the event loop to other requests between the answers of a large batch. The database works on the next batches meanwhile. */
+async function answerInTurns(lane: FastLane, answers: FastAnswers['answers']): Promise<void> {
+  lane.answering++
+  let answered = 0
+  for (const [pending, result] of answers) {
+    if (answered > 0 && answered % answersPerTurn === 0) {
+      send(lane)
+      await new Promise((resolve) => void setImmediate(resolve))
+    }
+    pending.answer(result)
+    answered++
+  }
+  lane.answering--
 }
 
 function connect(lane: FastLane): Promise<BatchWriter> {

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { referenceKeyOf } from '../outcomes.ts'
-import { Unavailable, type Posting, type PostingResult } from './posting.ts'
+import { enqueue } from './fair-queue.ts'
+import { isCrowded, openFastLane } from './fast-lane.ts'
+import { Unavailable, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 setDefaultTimeout(60_000)
@@ -15,6 +17,15 @@ let other: Tenant
 
 const sizes: number[] = []
 
+const newWriter = () =>
+  openWriter(opened.service.db.connection, 1, {
+    batch: (_, size) => sizes.push(size),
+    fault: () => {},
+    hold: () => {},
+    nodeFault: () => {},
+    outage: () => {},
+  })
+
 type Tenant = { readonly clientId: string; readonly users: TestUser[] }
 
 beforeAll(async () => {
@@ -25,13 +36,7 @@ beforeAll(async () => {
   }
   greedy = await newTenant()
   other = await newTenant()
-  writer = openWriter(opened.service.db.connection, 1, {
-    batch: (_, size) => sizes.push(size),
-    fault: () => {},
-    hold: () => {},
-    nodeFault: () => {},
-    outage: () => {},
-  })
+  writer = newWriter()
 })
 afterAll(async () => {
   await writer.close()
@@ -97,18 +102,108 @@ test('an app that arrives while the batches of another app are under way is in t
   const many = send(credits(greedy, 4_000))
   const counter = countAnswers(many)
   await many[0]
-  // Two more batches are under way by now.
-  await Promise.all(send(credits(other, 10)))
+  // Two more batches are under way by now. The express lane may take the first 16.
+  await Promise.all(send(credits(other, 26)).slice(16))
   expect(counter.answered).toBeLessThanOrEqual(4 * 512)
   await untilAnswered(many)
 })
 
-test('while another app uses the lane, an app takes at most 128 places of a batch', async () => {
+test('while another app uses the lane too, an app takes at most 128 places of a batch', async () => {
   const many = send(credits(greedy, 1_000))
   sizes.length = 0
-  await Promise.all(send(credits(other, 1)))
+  // More than the express lane takes.
+  await Promise.all(send(credits(other, 40)))
   await untilAnswered(many)
-  expect(Math.max(...sizes)).toBeLessThanOrEqual(129)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(128 + 40)
+})
+
+/** Returns once a large batch of the greedy app is written and others are under way. */
+const crowd = async (length = 2_000) => {
+  const many = send(credits(greedy, length))
+  await many[0]
+  sizes.length = 0
+  return many
+}
+/** While it has no connection, the usual lane takes what it would take. */
+const openExpressLane = async () => {
+  do {
+    const many = await crowd(200)
+    await Promise.all(send(credits(other, 1)))
+    await untilAnswered(many)
+  } while (!sizes.includes(1))
+}
+
+test('a few postings of an app are written in batches of their own while another app crowds the lane', async () => {
+  await openExpressLane()
+  const many = await crowd()
+  await Promise.all(send(credits(other, 3)))
+  await untilAnswered(many)
+  expect(sizes).toContain(3)
+})
+
+test('an app with more than 16 postings takes its share of the usual lane, and stays there', async () => {
+  await openExpressLane()
+  const many = await crowd()
+  const first = send(credits(other, 40))
+  const second = send(credits(other, 5))
+  await Promise.all([...first, ...second])
+  await untilAnswered(many)
+  expect(sizes).toContain(16)
+  expect(sizes).not.toContain(5)
+})
+
+test('repeats of a reference get one outcome while another app crowds the lane', async () => {
+  await openExpressLane()
+  const many = await crowd()
+  const results = await Promise.all(send(Array.from({ length: 60 }, () => credit(other, 0, 'repeated'))))
+  expect(results.filter((result) => result.kind === 'outcome' && !result.replay)).toHaveLength(1)
+  await untilAnswered(many)
+})
+
+test('a list stays in its lane while another app crowds it, so that its order is kept', async () => {
+  await openExpressLane()
+  const many = await crowd()
+  const { serviceUserId } = other.users[7]!
+  const post = writer.openList()
+  const debit = { ...credit(other), amountMinor: -5n, by: { clientId: other.clientId, serviceUserId } }
+  const all = { ...credit(other), amountMinor: 5n, by: { clientId: other.clientId, serviceUserId } }
+  const results = await Promise.all([post(all), post(debit)])
+  expect(results.map((result) => result.kind === 'outcome' && result.outcome.refusal)).toEqual([null, null])
+  await untilAnswered(many)
+  expect(sizes).not.toContain(2)
+})
+
+test('the lanes of a cluster, and the lane of an app that crowds it, are not crowded', () => {
+  const { connection } = opened.service.db
+  const none = {} as Parameters<typeof openFastLane>[1]
+  const lane = openFastLane(connection, none, {} as Parameters<typeof openFastLane>[2], { own: 0, index: 0 })
+  lane.crowd = { apps: new Set(['greedy']), until: Infinity }
+  expect(isCrowded({ ...lane, limits: { batch: 2_048, underWay: 1 } }, 'other')).toBeFalse()
+  const usual = { ...lane, limits: { batch: 512, underWay: 2 } }
+  expect(isCrowded(usual, 'other')).toBeTrue()
+  expect(isCrowded(usual, 'greedy')).toBeFalse()
+  enqueue(usual.waiting, 'other', {} as PendingPosting)
+  expect(isCrowded(usual, 'other')).toBeFalse()
+})
+
+test('a turn of the event loop gives at most 64 of the answers of a large batch', async () => {
+  // No other app has used it.
+  const alone = newWriter()
+  sizes.length = 0
+  let turn = 0
+  let isOver = false
+  const next = () => {
+    turn++
+    if (!isOver) setImmediate(next)
+  }
+  setImmediate(next)
+  const answers = new Map<number, number>()
+  const count = () => answers.set(turn, (answers.get(turn) ?? 0) + 1)
+  await Promise.all(credits(greedy, 512).map((posting) => alone.post(posting).then(count)))
+  isOver = true
+  await alone.close()
+  expect(Math.max(...sizes)).toBe(512)
+  expect(Math.max(...answers.values())).toBe(64)
 })
 
 test('the movements of the service itself are one share among those of the apps', async () => {

@@ -5,8 +5,16 @@ import { standbyOf } from '../connection/standby.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { chooseNodes } from '../cluster/lane-nodes.ts'
 import { openOutage } from '../cluster/outage.ts'
-import { isFull } from './fair-queue.ts'
-import { addToFastLane, closeFastLane, estimateLaneMs, openFastLane, type FastLane } from './fast-lane.ts'
+import { isFull, standingOf } from './fair-queue.ts'
+import {
+  addToFastLane,
+  closeFastLane,
+  estimateLaneMs,
+  isCrowded,
+  isOpen,
+  openFastLane,
+  type FastLane,
+} from './fast-lane.ts'
 import {
   depthOf,
   expire,
@@ -38,6 +46,9 @@ export type Writer = {
 
 const maxWaiting = 20_000
 
+/** An app with more waiting goes to its usual lane, and stays there while it has any in it. */
+const mostInExpress = 16
+
 /** A posting without a hold gets no result of a hold. */
 type Resolve = (result: HoldResult) => void
 
@@ -46,9 +57,10 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   const careful = openCarefulLane(connection, events, outage)
   const holds = openCarefulLane(connection, events, outage, 'holds')
   const fast = chooseNodes(laneCount).map((node) => openFastLane(connection, { careful, holds }, events, node))
-  const lanes = [...fast, careful, holds]
+  const express = openFastLane(connection, { careful, holds }, events, chooseNodes(1)[0]!)
+  const lanes = [...fast, express, careful, holds]
   const depths = () => ({
-    fast: fast.reduce((sum, lane) => sum + depthOf(lane), 0),
+    fast: [...fast, express].reduce((sum, lane) => sum + depthOf(lane), 0),
     careful: depthOf(careful),
     holds: depthOf(holds),
   })
@@ -61,6 +73,13 @@ export function openWriter(connection: Connection, laneCount: number, events: La
     if ((hold && hasEvents) || isQuarantined(slowLaneFor(posting), posting)) return undefined
     if ('walletId' in by) return hold?.kind === 'capture' ? fast[laneOf(by.walletId, laneCount)] : undefined
     return hold && hold.kind !== 'reserve' ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
+  }
+  /** An app with few postings does not wait for the batches of an app with many. */
+  const unlessCrowded = (lane: FastLane | undefined, posting: Posting) => {
+    const app = shareOf(posting)
+    // No caller waits for the express lane's first connection.
+    if (!lane || !isCrowded(lane, app) || !isOpen(express)) return lane
+    return standingOf(express.waiting, app).waiting < mostInExpress ? express : lane
   }
   const standby = standbyOf(connection)
   const add = (lane: FastLane | undefined, pending: PendingPosting) => {
@@ -75,11 +94,14 @@ export function openWriter(connection: Connection, laneCount: number, events: La
     depths,
     post: (posting, arrivedAt = performance.now()) =>
       new Promise((resolve, reject) =>
-        add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve as Resolve, reject)),
+        add(
+          unlessCrowded(laneFor(posting), posting),
+          newPending(posting, arrivedAt, undefined, resolve as Resolve, reject),
+        ),
       ),
     postHold: (posting, arrivedAt = performance.now()) =>
       new Promise((resolve, reject) =>
-        add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve, reject)),
+        add(unlessCrowded(laneFor(posting), posting), newPending(posting, arrivedAt, undefined, resolve, reject)),
       ),
     openList: (arrivedAt = performance.now()) => {
       const last = new Map<string, { lane: FastLane | undefined; pending: PendingPosting }>()
@@ -102,7 +124,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
       while (lanes.some((lane) => depthOf(lane) > 0)) await sleep(5)
       clearInterval(watch)
       outage.close()
-      await Promise.all([...fast.map(closeFastLane), closeCarefulLane(careful), closeCarefulLane(holds)])
+      await Promise.all([...[...fast, express].map(closeFastLane), closeCarefulLane(careful), closeCarefulLane(holds)])
     },
   }
 }
