@@ -22,12 +22,17 @@ export type ProofCount = {
   readonly published: number
   readonly proofs: number
   readonly leaves: number
-  /** Names of the log besides the first: none, because the server was not replaced. */
+  /** Names of the log besides the first: one for each failover. */
   readonly incarnations: number
   readonly falseAlarms: readonly string[]
 }
 
-export type ProofRun = { readonly stop: () => Promise<ProofCount> }
+export type ProofRun = {
+  /** What is not right of what was kept until now. */
+  readonly check: () => Promise<string[]>
+  /** The log must have this many further names. */
+  readonly stop: (incarnations: number) => Promise<ProofCount>
+}
 
 const askWithinMs = 10_000
 
@@ -78,19 +83,28 @@ export function startProofRun(
       proofs.push({ file: proof, key })
     }),
   ]
+  const readPublished = async () => {
+    const names = await readdir(folder)
+    return await Promise.all(names.map(async (name) => await readFile(join(folder, name), 'utf8')))
+  }
+  const check = async () => {
+    const keys = [...new Set(proofs.map(({ key }) => key))]
+    return [
+      ...(await checkProofs(proofs)),
+      ...(await checkNotes(database, [...notes, ...(await readPublished())], keys)),
+      ...(await listAlarms(database)),
+    ]
+  }
   return {
-    stop: async () => {
+    check,
+    stop: async (incarnations) => {
       state.isOn = false
       await Promise.all(running)
-      const names = await readdir(folder)
-      const published = await Promise.all(names.map(async (name) => await readFile(join(folder, name), 'utf8')))
-      const keys = [...new Set(proofs.map(({ key }) => key))]
+      const published = await readPublished()
       const count = await countLog(database)
-      falseAlarms.push(
-        ...(await checkProofs(proofs)),
-        ...(await checkNotes(database, [...notes, ...published], keys)),
-        ...(await listAlarms(database)),
-      )
+      falseAlarms.push(...(await check()))
+      if (count.incarnations !== incarnations)
+        falseAlarms.push(`${count.incarnations} incarnations, not ${incarnations}`)
       const kept = { checkpoints: notes.size, published: published.length, proofs: proofs.length }
       return { passes: passes.size, ...kept, ...count, falseAlarms }
     },

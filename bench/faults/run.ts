@@ -1,13 +1,15 @@
 /**
- * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--greedy 12] [--only words]`: random faults of all kinds on two
+ * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--greedy 12] [--only words] [--failover] [--rewrite]`: random faults of all kinds on two
  * services and their database, under load and beside a greedy app, while the books are sealed again and again. Then the exact count: every acknowledged
- * operation once, every refused one not at all, and every checkpoint and proof that was handed out is right.
+ * operation once, every refused one not at all, and every checkpoint and proof that was handed out is right. With `--failover` the primary is
+ * lost in the middle and its synchronous standby takes over; with `--rewrite` a sealed entry is changed at the end, and the run must fail.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import type { ClientConfig } from 'pg'
 import { findCluster, testDatabase } from '../../test/postgres.ts'
 import { databaseOn, startCluster, type BenchDatabase } from '../cluster.ts'
 import { seed } from '../seed.ts'
@@ -16,6 +18,7 @@ import { faultOfPostmaster, faults, type Scene } from './faults.ts'
 import { countGreedy, startGreedyApp } from './greedy.ts'
 import { startFaultLoad, type FaultLoad, type Target } from './load.ts'
 import { startNode } from './node.ts'
+import { openPair } from './pair.ts'
 import { startProofRun, type ProofCount } from './proofs.ts'
 import { openRandom } from './random.ts'
 
@@ -29,6 +32,8 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
       pause: { type: 'string', default: '0' },
       greedy: { type: 'string', default: '12' },
       only: { type: 'string' },
+      failover: { type: 'boolean', default: false },
+      rewrite: { type: 'boolean', default: false },
     },
   })
   const resultsDir = join(import.meta.dir, '..', 'results')
@@ -38,7 +43,8 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   console.log(
     `seed ${values.seed}, ${values.minutes} minutes, ${values.clients} clients, ${values.greedy} bulk requests of a greedy app, two services`,
   )
-  const { database, servers, postmasterPid, stop } = await openScene(dataDir)
+  const opened = values.failover ? await openPairScene() : await openScene(dataDir)
+  const { database, postmasterPid, failOver, stop } = opened
   const target = await newApp(database, 200, join(folder, 'users'))
   const wallets = await database.query('select id from wallets order by id')
   const greedyTarget = await newApp(database, 500, join(folder, 'greedy-users'))
@@ -50,13 +56,17 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
     SECRETS_KEY: randomBytes(32).toString('base64'),
     CHECKPOINTS: published,
   }
-  const start = async () => await startNode(database.connection, servers.slice(1), logFile, settings)
+  const start = async () => await startNode(opened.serviceConnection, opened.others, logFile, settings)
   const nodes = [await start(), await start()]
   const random = openRandom(Number(values.seed))
   const scene: Scene = {
     nodes,
-    admin: database.connection,
-    servers,
+    get admin() {
+      return database.connection
+    },
+    get servers() {
+      return opened.servers()
+    },
     random: openRandom(Number(values.seed) + 1),
     postmasterPid,
     walletIds: wallets.map((row) => row['id']!),
@@ -75,9 +85,17 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
       (values.only === undefined || name.includes(values.only)) && (postmasterPid || name !== faultOfPostmaster),
   )
   if (names.length === 0) throw new Error(`No fault has ${values.only} in its name.`)
-  const times = await breakThings(scene, load, names, Number(values.minutes) * 60_000)
+  const forMs = (Number(values.minutes) * 60_000) / (failOver ? 2 : 1)
+  const times = await breakThings(scene, load, names, forMs)
+  if (failOver) {
+    const before = await proofRun.check()
+    console.log(`before the failover: ${before.join('; ') || 'every checkpoint and proof is right'}`)
+    const failover = await breakThings(scene, load, ['failover'], 0, { failover: failOver })
+    for (const more of [failover, await breakThings(scene, load, names, forMs)]) addTimes(times, more)
+  }
   const [report, greedyReport] = await Promise.all([load.stop(), greedy.stop()])
-  const proofs = await proofRun.stop()
+  if (values.rewrite) await rewriteEntry(database)
+  const proofs = await proofRun.stop(failOver ? 1 : 0)
   const count = await countExactly(database, report, await countGreedy(database, greedyReport))
   await writeFile(
     join(resultsDir, 'faults.json'),
@@ -95,9 +113,19 @@ async function newApp(database: BenchDatabase, users: number, usersFile: string)
   return { ...app, serviceUserIds: (await readFile(usersFile, 'utf8')).trim().split('\n') }
 }
 
-type Opened = Pick<Scene, 'servers' | 'postmasterPid'> & {
+type Opened = Pick<Scene, 'postmasterPid'> & {
   readonly database: BenchDatabase
+  readonly servers: () => Scene['servers']
+  /** How the services reach it. */
+  readonly serviceConnection: ClientConfig
+  readonly others: readonly ClientConfig[]
+  readonly failOver?: () => Promise<void>
   readonly stop: () => Promise<void>
+}
+
+async function openPairScene(): Promise<Opened> {
+  const pair = await openPair()
+  return { ...pair, servers: () => [pair.database.connection], postmasterPid: undefined }
 }
 
 /** A separate server for the run; or a new database on the server of TEST_DATABASE_URL, on every node if that is a cluster. */
@@ -110,25 +138,56 @@ async function openScene(dataDir: string): Promise<Opened> {
       node.pathname = `/${name}`
       return { connectionString: node.href }
     })
-    return { database: databaseOn(url, connection), servers, postmasterPid: undefined, stop: drop }
+    return {
+      database: databaseOn(url, connection),
+      servers: () => servers,
+      serviceConnection: connection,
+      others: servers.slice(1),
+      postmasterPid: undefined,
+      stop: drop,
+    }
   }
   const cluster = await startCluster(dataDir)
   const database = await cluster.openDatabase('faults')
+  const { connection } = database
   const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
   const postmasterPid = async () => Number.parseInt(await readFile(pidFile, 'utf8'), 10)
-  return { database, servers: [database.connection], postmasterPid, stop: cluster.stop }
+  return {
+    database,
+    servers: () => [connection],
+    serviceConnection: connection,
+    others: [],
+    postmasterPid,
+    stop: cluster.stop,
+  }
+}
+
+/** As a superuser can: the run must notice. */
+async function rewriteEntry(database: BenchDatabase): Promise<void> {
+  await database.query('alter table transfers disable trigger user')
+  const [row] = await database.query(`update transfers t set description = 'rewritten' from wallet_heads h
+    where h.wallet_id = t.wallet_id and t.sequence = 1 and h.wallet_id = (select min(wallet_id::text)::uuid from wallet_heads) returning t.wallet_id`)
+  await database.query('alter table transfers enable trigger user')
+  console.log(`rewrote entry 1 of wallet ${row!['wallet_id']}`)
 }
 
 type Times = Record<string, { times: number; longestUntilBackMs: number }>
 
 /** One fault after the other, with pauses in which everything must recover by itself. */
-async function breakThings(scene: Scene, load: FaultLoad, names: readonly string[], forMs: number): Promise<Times> {
+async function breakThings(
+  scene: Scene,
+  load: FaultLoad,
+  names: readonly string[],
+  forMs: number,
+  how: typeof faults = faults,
+): Promise<Times> {
   const times: Times = {}
   await sleep(2_000)
-  for (const endsAt = performance.now() + forMs; performance.now() < endsAt;) {
+  const endsAt = performance.now() + forMs
+  do {
     const name = scene.random.pick(names)
     load.endCalm()
-    await faults[name]!(scene).catch((error: unknown) => console.log(`  (${name}: ${String(error).slice(0, 80)})`))
+    await how[name]!(scene).catch((error: unknown) => console.log(`  (${name}: ${String(error).slice(0, 80)})`))
     const mendedAt = performance.now()
     while (load.lastAnswerAt() < mendedAt) await sleep(5)
     const untilBackMs = Math.round(load.lastAnswerAt() - mendedAt)
@@ -140,8 +199,16 @@ async function breakThings(scene: Scene, load: FaultLoad, names: readonly string
     )
     await load.beginCalm()
     await sleep(scene.random.between(500, 3_000))
-  }
+  } while (performance.now() < endsAt)
   return times
+}
+
+function addTimes(all: Times, more: Times): void {
+  for (const [name, { times, longestUntilBackMs }] of Object.entries(more)) {
+    const seen = (all[name] ??= { times: 0, longestUntilBackMs: 0 })
+    seen.times += times
+    seen.longestUntilBackMs = Math.max(seen.longestUntilBackMs, longestUntilBackMs)
+  }
 }
 
 function countText(count: Count, times: Times, proofs: ProofCount): string {

@@ -3,6 +3,7 @@ import type { Guarded } from './run.ts'
 
 const prove = 'test/proofs/prove.test.ts'
 const rewritten = 'test/proofs/rewritten.test.ts'
+const incarnation = 'test/proofs/incarnation.test.ts'
 const verifier = 'sdk/verify.test.ts'
 
 export const proofGuards: readonly Guarded[] = [
@@ -49,11 +50,24 @@ export const proofGuards: readonly Guarded[] = [
   {
     area: 'proofs',
     file: 'src/actions/proofs/verify-log.ts',
-    tests: [rewritten],
+    tests: [rewritten, incarnation],
     mutants: [
       [`return isSame(rootOf(peaks), root)`, `return true`],
+      [`  yield* verifyIncarnations(db, signed.size)\n`, ``],
       [`first + i >= unmarked && isOtherMark(`, `first + i > unmarked && isOtherMark(`],
     ],
+  },
+  {
+    area: 'proofs',
+    file: 'src/actions/proofs/check-log.ts',
+    tests: [incarnation],
+    mutants: [[`    for await (const fault of verifyIncarnations(tx, size)) faults.push(toFault(fault))\n`, ``]],
+  },
+  {
+    area: 'proofs',
+    file: 'src/store/proofs/proof-log.ts',
+    tests: [incarnation],
+    mutants: [[`kind in ('books', 'incarnation')`, `kind = 'books'`]],
   },
   {
     area: 'proofs',

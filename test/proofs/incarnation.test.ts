@@ -8,9 +8,11 @@ import { incarnationLeaf } from '../../src/proof/incarnation-leaf.ts'
 import { parseCheckpoint, parseNote } from '../../sdk/verify/note.ts'
 import { isConsistent, rootFromLeaf } from '../../sdk/verify/tree.ts'
 import { verifyProof } from '../../sdk/verify.ts'
+import { checkBooks } from '../../src/actions/money/check-books.ts'
 import { readPublicKey } from '../../src/actions/proofs/checkpoint.ts'
 import { proveEntry } from '../../src/actions/proofs/prove-entry.ts'
 import { publishEverywhere } from '../../src/actions/proofs/publish.ts'
+import { verifyLog } from '../../src/actions/proofs/verify-log.ts'
 import { closeService, openService, type Service } from '../../src/actions/service.ts'
 import { buildApp } from '../../src/app.ts'
 import { parseConfig } from '../../src/config.ts'
@@ -26,6 +28,7 @@ import { readLogParts, type StoredCheckpoint } from '../../src/store/proofs/proo
 import { migrate } from '../../src/store/migrations/migrate.ts'
 import { newClient } from '../client.ts'
 import { testDatabase } from '../postgres.ts'
+import { newestSigned, queryEach, withTampered } from '../sealed-books.ts'
 import { newApp, newUser, secretsKey, type TestUser } from '../service.ts'
 import { onServer, startPair } from '../standby.ts'
 import { logOf, newestOf, sealNow } from './seal-now.ts'
@@ -92,6 +95,25 @@ async function expectProven(service: Service, { userId }: TestUser): Promise<voi
   expect(await verifyProof(proof.file, { keys })).toMatchObject({ ok: true })
 }
 
+/** Neither the comparison with the newest checkpoint nor the continuous check finds one. */
+async function expectNoFault(service: Service): Promise<void> {
+  expect(await Array.fromAsync(verifyLog(service.db.pool, await newestSigned(service), 'USD'))).toEqual([])
+  expect(await problemsOf(service)).toEqual([])
+}
+
+/** What the continuous check finds in a whole comparison from now on. */
+async function problemsOf(service: Service) {
+  const { pool } = service.db
+  await pool.query('update books_check set log_cursor = null, log_checked_at = null')
+  const hasCompared = async () => {
+    await pool.query('update books_check set next_log_at = now()')
+    await checkBooks(service)
+    return (await pool.query('select 1 from books_check where log_checked_at is not null')).rows.length === 1
+  }
+  while (!(await hasCompared())) await Bun.sleep(20)
+  return (await pool.query<{ problems: object[] }>('select problems from books_check')).rows[0]!.problems
+}
+
 test('a restart is no other incarnation', async () => {
   const database = await testDatabase()
   ends.push(database.drop)
@@ -126,6 +148,7 @@ test('a failover that loses nothing goes on under another name, and continues wh
   expect(await isContinued(service, before, after)).toBeTrue()
   expect(await isAnnounced(service, after)).toBeTrue()
   await expectProven(service, user)
+  await expectNoFault(service)
   const audited = await service.db.pool.query(`select detail from audit where action = 'log.incarnation-began'`)
   expect(audited.rows).toMatchObject([{ detail: { previous: id, lastSignedSize: before.size } }])
   // Once.
@@ -230,6 +253,31 @@ test('a lost key is replaced under another name', async () => {
   expect(after.origin).not.toBe(before.origin)
   expect(await listIncarnations(service.db.pool, 9)).toMatchObject([{ reason: 'key-lost', note: before.note }])
   expect(await isAnnounced(service, after)).toBeTrue()
+})
+
+test('a state that was made to look like an incarnation is a fault, and so is a changed incarnation', async () => {
+  const database = await testDatabase()
+  ends.push(database.drop)
+  const { service, close } = await open(database.connection)
+  ends.push(close)
+  const user = await pay(service)
+  await sealNow(service)
+  await service.db.pool.query('update log_state set key = null')
+  await sealNow(service)
+  await expectNoFault(service)
+  const faultsAfter = async (edit: string) =>
+    await withTampered(service, async (db) => {
+      await db.query(edit)
+      return await Array.fromAsync(verifyLog(db, await newestSigned(service), 'USD'))
+    })
+  const hidden = `update log_leaves set kind = 'incarnation', subject = null where subject = '${user.userId}'`
+  expect(await faultsAfter(hidden)).toEqual([{ kind: 'log' }])
+  expect(await faultsAfter(`update log_incarnations set reason = 'moved'`)).toEqual([{ kind: 'log' }])
+  const removed = 'delete from log_incarnations'
+  expect(await faultsAfter(removed)).toEqual([{ kind: 'log' }])
+  const freely = 'alter table log_incarnations disable trigger user; grant delete on log_incarnations to current_user'
+  await queryEach(service.db.pool, `${freely}; ${removed}`)
+  expect(await problemsOf(service)).toMatchObject([{ check: 'sealed-log' }])
 })
 
 test('an imported copy goes on under another name, and proves what the first proved', async () => {

@@ -14,7 +14,7 @@ import { laterBy, replaceProblems, type Step, type StepResult } from '../money/c
 import { logOrigin, type Sealing } from './checkpoint.ts'
 import { readOwnCheckpoint } from './own-checkpoint.ts'
 import { verifyDays } from './verify-days.ts'
-import { verifyAddedRecords, verifyWallet, type LogFault } from './verify-log.ts'
+import { verifyAddedRecords, verifyIncarnations, verifyWallet, type LogFault } from './verify-log.ts'
 
 const leavesPerStep = 10_000
 const walletsPerStep = 200
@@ -94,6 +94,7 @@ async function compareWallets(
 ): Promise<Page> {
   const faults: Fault[] = []
   if (wallet === null) {
+    for await (const fault of verifyIncarnations(tx, size)) faults.push(toFault(fault))
     for await (const fault of verifyDays(tx, size, currency)) faults.push(toFault(fault))
     for await (const fault of verifyAddedRecords(tx, size)) faults.push(toFault(fault))
   }

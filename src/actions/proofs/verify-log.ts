@@ -3,13 +3,15 @@
  * be what was sealed. Every later change of them is named.
  */
 import { headLeaf } from '../../../sdk/verify/leaves.ts'
-import type { Checkpoint } from '../../../sdk/verify/note.ts'
+import { parseCheckpoint, parseNote, type Checkpoint } from '../../../sdk/verify/note.ts'
+import { incarnationLeaf } from '../../proof/incarnation-leaf.ts'
 import { isOtherMark, markBytes } from '../../proof/marks.ts'
 import { addJoined, addLeaves, hashLeaf, noPeaks, rootOf, type Peaks } from '../../proof/merkle.ts'
 import { hashBytes } from '../../proof/sha256.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import { findAddedRecords, findChangedRecords } from '../../store/proofs/audit-leaves.ts'
 import { hashFoundEntries } from '../../store/proofs/entry-leaves.ts'
+import { listIncarnationLeaves, type IncarnationLeaf } from '../../store/proofs/incarnations.ts'
 import { findMarks, listLeafHashes, listSealedStates, type SealedState } from '../../store/proofs/proof-log.ts'
 import { splitHashes } from '../../store/proofs/subtrees.ts'
 import { nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
@@ -39,6 +41,7 @@ const isSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0
 
 export async function* verifyLog(db: Queryable, signed: Checkpoint, currency: string): AsyncGenerator<LogFault> {
   if (!(await hasRoot(db, signed))) yield { kind: 'log' }
+  yield* verifyIncarnations(db, signed.size)
   yield* verifyRecords(db, signed.size)
   yield* verifyAddedRecords(db, signed.size)
   yield* verifyDays(db, signed.size, currency)
@@ -61,6 +64,24 @@ async function hasRoot(db: Queryable, { size, root }: Checkpoint): Promise<boole
     peaks = addLeaves(peaks, hashes)
   }
   return isSame(rootOf(peaks), root)
+}
+
+const incarnationsPerPage = 100
+
+/** A leaf that only looks like one would hide a state of a wallet. */
+export async function* verifyIncarnations(db: Queryable, logSize: number): AsyncGenerator<LogFault> {
+  for (let from = 0; ;) {
+    const leaves: readonly IncarnationLeaf[] = await listIncarnationLeaves(db, from, logSize, incarnationsPerPage)
+    if (!leaves.every(isIncarnation)) yield { kind: 'log' }
+    if (leaves.length < incarnationsPerPage) return
+    from = leaves.at(-1)!.number + 1
+  }
+}
+
+function isIncarnation({ hash, start }: IncarnationLeaf): boolean {
+  if (!start) return false
+  const last = start.note === null ? null : parseCheckpoint(parseNote(start.note)?.text ?? '')
+  return isSame(hashLeaf(incarnationLeaf({ ...start, last })), hash)
 }
 
 async function* verifyRecords(db: Queryable, logSize: number): AsyncGenerator<LogFault> {

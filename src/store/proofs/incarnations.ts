@@ -69,3 +69,27 @@ export async function listIncarnations(db: Queryable, limit: number): Promise<re
   )
   return rows
 }
+
+/** A leaf of kind `incarnation`, and its row; null where that is gone. */
+export type IncarnationLeaf = {
+  readonly number: number
+  readonly hash: Uint8Array
+  readonly start: Pick<Incarnation, 'id' | 'previous' | 'reason' | 'note'> | null
+}
+
+/** Oldest first, from leaf `from` up to, without, leaf `until`. */
+export async function listIncarnationLeaves(
+  db: Queryable,
+  from: number,
+  until: number,
+  limit: number,
+): Promise<readonly IncarnationLeaf[]> {
+  const { rows } = await db.query<IncarnationLeaf>(
+    `select l.number::float8 as number, l.hash,
+       case when i.number is not null then json_build_object('id', i.id, 'previous', i.previous, 'reason', i.reason, 'note', i.note) end as start
+     from log_leaves l left join log_incarnations i on i.number = l.number
+     where l.kind = 'incarnation' and l.number >= $1 and l.number < $2 order by l.number limit $3`,
+    [from, until, limit],
+  )
+  return rows
+}

@@ -180,11 +180,11 @@ export async function findMarks(db: Queryable, number: number): Promise<Uint8Arr
   return maybe(rows)?.marks ?? new Uint8Array()
 }
 
-/** The hashes of leaves from this one, up to the first that is missing or has no subject. */
+/** The hashes of leaves from this one, up to the first that is missing or lacks the subject by which its wallet or record is found. */
 export async function listLeafHashes(db: Queryable, from: number, limit: number): Promise<readonly Uint8Array[]> {
   const { rows } = await db.query<{ number: number; hash: Uint8Array }>(
     `select number::float8 as number, hash from log_leaves
-     where number >= $1 and (kind = 'books' or subject is not null) order by number limit $2`,
+     where number >= $1 and (kind in ('books', 'incarnation') or subject is not null) order by number limit $2`,
     [from, limit],
   )
   return rows.filter(({ number }, i) => number === from + i).map(({ hash }) => hash)
