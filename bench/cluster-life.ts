@@ -6,7 +6,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { Client } from 'pg'
 import { postForApp } from '../src/actions/money/post.ts'
 import { findApp, type App } from '../src/store/apps.ts'
 import { distribute } from '../src/store/cluster/distribution.ts'
@@ -16,7 +15,7 @@ import type { OpenClient } from '../src/store/connection/open-client.ts'
 import { migrate, parseMigration, readMigrations } from '../src/store/migrations/migrate.ts'
 import { verifyBooks } from '../src/store/verify/verify.ts'
 import { newApp, newUsers, openTestService, type TestService } from '../test/service.ts'
-import { startNodes, type CitusNode } from './cluster-nodes.ts'
+import { createDatabases, startNodes, type CitusNode } from '../test/citus-nodes.ts'
 
 const database = 'life'
 const users = 48
@@ -44,7 +43,7 @@ export async function rehearseLife(args: readonly string[]): Promise<boolean> {
 }
 
 async function rehearse(nodes: readonly CitusNode[]): Promise<boolean> {
-  await createDatabases(nodes)
+  await createDatabases(nodes, database)
   const [coordinator, , second, third, fourth] = nodes as [CitusNode, CitusNode, CitusNode, CitusNode, CitusNode]
   const connection = { connectionString: `${coordinator.url}${database}` }
   const client = await openClient(connection, { name: 'life', settings: { statement_timeout: '0' } })
@@ -118,20 +117,6 @@ async function rehearse(nodes: readonly CitusNode[]): Promise<boolean> {
   return isExact
 }
 
-async function createDatabases(nodes: readonly CitusNode[]): Promise<void> {
-  for (const { url } of nodes) {
-    for (const [name, sql] of [
-      ['postgres', `create database ${database}`],
-      [database, 'create extension citus'],
-    ] as const) {
-      const admin = new Client({ connectionString: `${url}${name}` })
-      await admin.connect()
-      await admin.query(sql)
-      await admin.end()
-    }
-  }
-}
-
 async function addNode(client: OpenClient, port: number): Promise<void> {
   await client.query(`select citus_add_node('127.0.0.1', ${port})`)
 }
@@ -160,8 +145,9 @@ function openTraffic(app: App, people: readonly string[]): Traffic {
   const spend = async ({ service }: TestService, serviceUserId: string, signal: AbortSignal) => {
     const posting = { referenceType: 'T', description: null, direction: 'credit', amountMinor: 1n } as const
     const owed: string[] = []
-    while (owed.length > 0 || !signal.aborted) {
-      const isRepeat = owed.length > 0 && (signal.aborted || made % 4 === 0)
+    for (let turn = 0; owed.length > 0 || !signal.aborted; turn++) {
+      // Not more often: what needs a lost node fails until the node is back, and would take the place of what does not.
+      const isRepeat = owed.length > 0 && (signal.aborted || turn % 4 === 0)
       const referenceId = isRepeat ? owed.shift()! : `life ${made++}`
       const result = await postForApp(service, app, { ...posting, serviceUserId, referenceId }).catch(() => undefined)
       if (result?.kind === 'outcome') acknowledged++

@@ -22,7 +22,8 @@ export async function openForwarder(given: Connection) {
   const target = partsOf(given)
   const { host = '127.0.0.1', port: farPort = 5432 } = target
   const wires = new Set<Wire>()
-  const state = { isCut: false, isSilent: false, delayMs: 0, cutsCommits: false }
+  const usual = { isCut: false, isSilent: false, silentAt: '', delayMs: 0, cutsCommits: false }
+  const state = { ...usual }
 
   const open = (near: Socket) => {
     if (state.isCut) {
@@ -32,7 +33,10 @@ export async function openForwarder(given: Connection) {
     const far = host.startsWith('/') ? createConnection(`${host}/.s.PGSQL.${farPort}`) : createConnection(farPort, host)
     const wire: Wire = { near, far, isDead: state.isSilent }
     wires.add(wire)
-    forward(wire, near, far, () => false)
+    forward(wire, near, far, (chunk) => {
+      if (state.silentAt !== '' && chunk.includes(state.silentAt)) goSilent()
+      return false
+    })
     forward(wire, far, near, (chunk) => state.cutsCommits && chunk.includes('COMMIT\0'))
   }
 
@@ -43,6 +47,7 @@ export async function openForwarder(given: Connection) {
     from.on('data', (chunk: Buffer) => {
       if (wire.isDead) return
       if (isTheEnd(chunk)) return cut(wire)
+      if (state.isSilent) return
       const { delayMs } = state
       if (delayMs === 0 && delayed === 0) return void to.write(chunk)
       // Keeps the order of the data, also when the delay ends: TCP never reorders a stream.
@@ -67,6 +72,11 @@ export async function openForwarder(given: Connection) {
     wire.far.destroy()
   }
 
+  const goSilent = () => {
+    state.isSilent = true
+    for (const wire of wires) wire.isDead = true
+  }
+
   const server = createServer(open).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const address = server.address()
@@ -83,16 +93,17 @@ export async function openForwarder(given: Connection) {
       for (const wire of wires) cut(wire)
     },
     mend: () => {
-      Object.assign(state, { isCut: false, isSilent: false, delayMs: 0, cutsCommits: false })
+      Object.assign(state, usual)
     },
     /** Existing connections go silent: no data passes, and neither side is notified. New ones work. */
     silence: () => {
       for (const wire of wires) wire.isDead = true
     },
     /** The same for new connections too, until `mend`; connections that went silent stay silent. */
-    goSilent: () => {
-      state.isSilent = true
-      for (const wire of wires) wire.isDead = true
+    goSilent,
+    /** The same once a client sends this text, which is lost too. */
+    goSilentAt: (text: string) => {
+      state.silentAt = text
     },
     /** Resets a connection when the answer to a commit passes: it is committed, and the client does not know. */
     cutCommits: () => {

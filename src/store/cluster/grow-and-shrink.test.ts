@@ -1,16 +1,10 @@
 /** The commands of docs/scaling.md that add a node and take it away, on a cluster of the tests, while users spend. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
+import { openClusterLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
-import { newApp, newUsers, openTestService } from '../../../test/service.ts'
 import { examineCluster } from '../../actions/deployment/examine-cluster.ts'
-import { postForApp } from '../../actions/money/post.ts'
-import { findApp } from '../apps.ts'
-import { openClient } from '../connection/servers.ts'
-import { migrate } from '../migrations/migrate.ts'
-import { verifyBooks } from '../verify/verify.ts'
-import { distribute } from './distribution.ts'
 import { readClusterState } from './state.ts'
 
 setDefaultTimeout(600_000)
@@ -41,26 +35,15 @@ describe.skipIf(nodes === undefined || nodes.length < 3)(
       const database = await emptyDatabase(2)
       // Not the worker that has not joined yet.
       const { others: _, ...connection } = database.connection
-      const client = await openClient(connection, { name: 'test' })
-      await migrate(client)
-      await distribute(client)
-      const opened = await openTestService({ WRITER_LANES: '2' }, undefined, () => connection)
-      const { service } = opened
-      const { clientId } = await newApp(service)
-      const app = (await findApp(service.db.pool, clientId))!
-      const users = await newUsers(service, { clientId }, 20)
-      const posting = { referenceType: 'T', description: null, direction: 'credit', amountMinor: 1n } as const
+      const ledger = await openClusterLedger(connection, { users: 20 })
+      const { client, users, backend } = ledger
       const over = new AbortController()
       let posted = 0
-      const spending = users.map(async ({ serviceUserId }) => {
+      const spending = users.map(async (user) => {
         for (let i = 0; !over.signal.aborted;) {
           // An operation without an answer is tried again, with the same reference.
-          const result = await postForApp(service, app, {
-            ...posting,
-            serviceUserId,
-            referenceId: `${serviceUserId} ${i}`,
-          }).catch(() => undefined)
-          if (result?.kind === 'outcome') [i, posted] = [i + 1, posted + 1]
+          const { status } = await backend.credit(user, 1, `${user} ${i}`)
+          if (status === 200) [i, posted] = [i + 1, posted + 1]
         }
       })
       const moreIsPosted = async () => {
@@ -107,13 +90,8 @@ describe.skipIf(nodes === undefined || nodes.length < 3)(
         over.abort()
         await Promise.all(spending)
       }
-      const { rows } = await client.query(
-        'select count(*)::int as count, count(distinct reference_id)::int as once from transfers',
-      )
-      expect(rows).toEqual([{ count: posted, once: posted }])
-      expect(await verifyBooks(connection)).toMatchObject({ faults: 0, transfers: posted })
-      await opened.close()
-      await client.end()
+      await ledger.expectExact(posted)
+      await ledger.close()
       await database.drop()
     })
   },

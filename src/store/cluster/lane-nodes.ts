@@ -64,7 +64,7 @@ export async function writeOnNodes(home: WriterClient, lane: Lane): Promise<Batc
         return lane.outage.isOn() ? undecided : await postOnNodes(writerOf(batch), home.client, batch)
       } catch (error) {
         // The careful lane, which tries its postings again, must know what it cannot reach.
-        if (isUnavailable(error)) await lane.outage.examine(home.client)
+        if (isUnavailable(error)) await lane.outage.examine(writerOf(batch).client)
         throw error
       }
     },

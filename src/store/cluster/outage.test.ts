@@ -1,116 +1,230 @@
-/** A worker that the network has cut off, on a cluster of the tests: a forwarder is its address. */
+/**
+ * A worker that is away: the network cuts it off or drops its packets, its server is killed, or its processes are stopped. On a cluster
+ * of the tests, and on one server that only claims to be one.
+ */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { findPrograms, startCluster } from '../../../test/citus-nodes.ts'
+import { newClient } from '../../../test/client.ts'
+import { openClusterLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { openForwarder } from '../../../test/forwarder.ts'
+import { asSuperuser, imitate, loseNode, placeShards } from '../../../test/imitated-cluster.ts'
 import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
 import { newApp, newUsers, openTestService } from '../../../test/service.ts'
-import { postForApp } from '../../actions/money/post.ts'
-import { findApp } from '../apps.ts'
-import { openClient } from '../connection/servers.ts'
-import { migrate } from '../migrations/migrate.ts'
+import type { Connection, Queryable } from '../connection/open-client.ts'
 import { verifyBooks } from '../verify/verify.ts'
-import { isRetryable } from '../writer/posting.ts'
-import { distribute } from './distribution.ts'
 
 setDefaultTimeout(600_000)
 
+type Worker = { readonly port: number; readonly leave: () => unknown; readonly comeBack: () => unknown }
+
+type Ledger = {
+  readonly client: Queryable
+  readonly clientId: string
+  readonly backend: ReturnType<typeof newClient>
+  readonly users: readonly string[]
+  readonly opened: { readonly logged: readonly string[] }
+}
+
+const isThereSql = (shard: string, port: string) =>
+  `(select n.nodeport = ${port} from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid where p.shardid = ${shard})`
+
+/** Wallets of users, and unused references, by whether the worker has their row. */
+async function sortByNode({ client, clientId, users }: Ledger, port: number) {
+  const sort = async (sql: string, values: readonly unknown[]) => {
+    const { rows } = await client.query<{ name: string; isThere: boolean }>(sql, [...values, port])
+    const pick = (isThere: boolean) => rows.flatMap((row) => (row.isThere === isThere ? [row.name] : []))
+    const sorted = { living: pick(false), lost: pick(true) }
+    for (const names of Object.values(sorted)) expect(names.length).toBeGreaterThan(0)
+    return sorted
+  }
+  const wallets = await sort(
+    `select l.id as name, ${isThereSql(`get_shard_id_for_distribution_column('wallets', l.user_id)`, '$2')} as "isThere" from links l
+     where l.id = any($1)`,
+    [users],
+  )
+  const key = `encode(substring(sha256(convert_to('app:' || $2, 'UTF8') || '\\x00'::bytea || convert_to('ORDER', 'UTF8')
+    || '\\x00'::bytea || convert_to(r, 'UTF8')) from 1 for 16), 'hex')::uuid`
+  const references = await sort(
+    `select r as name, ${isThereSql(`get_shard_id_for_distribution_column('outcomes', ${key})`, '$3')} as "isThere"
+     from unnest($1::text[]) as r`,
+    [Array.from({ length: 2_000 }, (_, i) => `${port} ${i}`), clientId],
+  )
+  return { wallets, references }
+}
+
+const areAll = (count: number, status: number) => Array.from({ length: count }, () => status)
+
+/** Returns how many operations were acknowledged. */
+async function outlive(ledger: Ledger, { port, leave, comeBack }: Worker): Promise<number> {
+  const { backend, users, opened } = ledger
+  const { wallets, references } = await sortByNode(ledger, port)
+  let acknowledged = 0
+  const statusOf = async (reply: ReturnType<typeof backend.debit>) => {
+    const { status } = await reply
+    if (status === 200) acknowledged++
+    return status
+  }
+  const loggedBefore = opened.logged.length
+  const hasLogged = (text: string) => opened.logged.slice(loggedBefore).some((line) => line.includes(text))
+  const credits = (round: string) =>
+    Promise.all(users.map((user) => statusOf(backend.credit(user, 100, `${user} ${round} ${port}`))))
+  const [wallet, lostWallet] = [wallets.living[0]!, wallets.lost[0]!]
+  const living = () => references.living.pop()!
+  expect(await credits('before')).toEqual(areAll(users.length, 200))
+  const balance = await backend.balance(lostWallet)
+  await leave()
+  try {
+    // The first batch needs the worker, and has postings that do not. Each gets its answer.
+    const [first, firstLost] = [wallets.living.map((user) => ({ user, reference: living() })), living()]
+    const [firstAnswers] = await Promise.all([
+      Promise.all(first.map(({ user, reference }) => backend.debit(user, 1, reference))),
+      backend.debit(lostWallet, 1, firstLost).then(({ status }) => expect(status).toBe(503)),
+    ])
+    await eventually(() => hasLogged('nodes of the cluster are away'), true)
+    // Where finding out took longer than a caller waits, it sends its request again.
+    for (const [i, { user, reference }] of first.entries()) {
+      if (firstAnswers[i]!.status !== 200)
+        await eventually(async () => (await backend.debit(user, 1, reference)).status, 200)
+      acknowledged++
+    }
+    const owed = [{ user: lostWallet, reference: firstLost }]
+    for (let round = 0; round < 10; round++) {
+      const ofLostReference = { user: wallet, reference: references.lost.pop()! }
+      const ofLostWallet = { user: lostWallet, reference: `lost ${round} ${port}` }
+      owed.push(ofLostReference, ofLostWallet)
+      const [good, ...refused] = await Promise.all([
+        Promise.all(wallets.living.map((user) => statusOf(backend.debit(user, 1, living())))),
+        ...[ofLostReference, ofLostWallet].map(({ user, reference }) => backend.debit(user, 1, reference)),
+      ])
+      expect(good).toEqual(areAll(wallets.living.length, 200))
+      for (const { status, body, headers } of refused) {
+        expect([status, body['code']]).toEqual([503, 'UNAVAILABLE'])
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+      }
+    }
+    await comeBack()
+    await eventually(() => hasLogged('all nodes of the cluster are back'), true)
+    // Nothing of what was refused has moved, and the same references work.
+    await eventually(async () => await backend.balance(lostWallet), balance)
+    for (const { user, reference } of owed) {
+      await eventually(async () => (await backend.debit(user, 1, reference)).status, 200)
+      acknowledged++
+    }
+    const ofLostWallet = owed.filter(({ user }) => user === lostWallet).length
+    await eventually(async () => await backend.balance(lostWallet), Number(balance) - ofLostWallet)
+    expect(await credits('after')).toEqual(areAll(users.length, 200))
+  } finally {
+    await comeBack()
+  }
+  return acknowledged
+}
+
 const nodes = await findCluster()
+const programs = await findPrograms()
+const people = 24
 
 describe.skipIf(nodes === undefined || nodes.length < 3)(
   'on a cluster with two workers (TEST_DATABASE_URL names none)',
   () => {
-    test('while a worker is away, postings that do not need it go on, and the others are refused until it is back', async () => {
-      const database = await emptyDatabase(2)
-      const wire = await openForwarder(nodes![2]!)
-      const { others: _, ...connection } = database.connection
-      const client = await openClient(connection, { name: 'test' })
-      await client.query(`select citus_add_node('127.0.0.1', $1)`, [wire.connection.port])
-      await migrate(client)
-      await distribute(client)
-      const opened = await openTestService({ WRITER_LANES: '2' }, undefined, () => connection)
-      const { service } = opened
-      const { clientId } = await newApp(service)
-      const app = (await findApp(service.db.pool, clientId))!
-      const users = await newUsers(service, { clientId }, 24)
-      let posted = 0
-      const post = async (serviceUserId: string, referenceId: string) => {
-        const result = await postForApp(service, app, {
-          referenceType: 'T',
-          description: null,
-          direction: 'credit',
-          amountMinor: 1n,
-          serviceUserId,
-          referenceId,
+    type Wire = Awaited<ReturnType<typeof openForwarder>>
+    test.each([
+      ['is cut', (wire) => wire.cut()],
+      ['drops its packets', (wire) => wire.goSilent()],
+      // The other worker has locked the wallets of the batch by then.
+      ['drops its packets in the middle of a batch', (wire) => wire.goSilentAt('transfers_')],
+    ] satisfies [string, (wire: Wire) => void][])(
+      'while the network of a worker %s, postings that do not need it go on, and the others are refused until it is back',
+      async (_, leave) => {
+        const database = await emptyDatabase(1)
+        const wires = [await openForwarder(nodes![1]!), await openForwarder(nodes![2]!)]
+        const { others: _others, ...connection } = database.connection
+        // One batch at a time: the wallets of one that is about to commit wait until the worker is back.
+        const ledger = await openClusterLedger(connection, { users: people, lanes: 1 }, async (client) => {
+          for (const wire of wires) await client.query(`select citus_add_node('127.0.0.1', $1)`, [wire.connection.port])
         })
-        if (result.kind === 'outcome' && !result.replay) posted++
-        return result.kind
-      }
-      const isRefused = async (serviceUserId: string, referenceId: string) =>
-        await post(serviceUserId, referenceId).then(() => false, isRetryable)
+        let acknowledged = 0
+        // Each in turn: a coordinator that waits for one of them may, or may not, have ended its transaction on the other.
+        for (const wire of wires)
+          acknowledged += await outlive(ledger, {
+            port: wire.connection.port!,
+            leave: () => leave(wire),
+            // A network that is back resets the connections whose other end has forgotten them.
+            comeBack: () => {
+              wire.cut()
+              wire.mend()
+            },
+          })
+        await ledger.expectExact(acknowledged)
+        await ledger.close()
+        await database.drop()
+        for (const wire of wires) wire.close()
+      },
+    )
+  },
+)
 
-      /** By the port of the node that has the row. */
-      const portsOf = async (sql: string, values: unknown[]) => {
-        const { rows } = await client.query<{ name: string; port: number }>(sql, values)
-        return new Map(rows.map(({ name, port }) => [name, port]))
-      }
-      const wallets = await portsOf(
-        `select l.id as name, n.nodeport as port from links l, pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid
-         where l.id = any($1) and p.shardid = get_shard_id_for_distribution_column('wallets', l.user_id)`,
-        [users.map(({ serviceUserId }) => serviceUserId)],
-      )
-      const references = await portsOf(
-        `select r as name, n.nodeport as port from unnest($1::text[]) as r, pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid
-         where p.shardid = get_shard_id_for_distribution_column('outcomes', encode(substring(sha256(
-           convert_to('app:' || $2, 'UTF8') || '\\x00'::bytea || convert_to('T', 'UTF8') || '\\x00'::bytea || convert_to(r, 'UTF8')
-         ) from 1 for 16), 'hex')::uuid)`,
-        [Array.from({ length: 2_000 }, (_each, i) => `r${i}`), clientId],
-      )
-      const away = wire.connection.port
-      const sortedBy = (ports: ReadonlyMap<string, number>) => ({
-        living: [...ports].flatMap(([name, port]) => (port === away ? [] : [name])),
-        lost: [...ports].flatMap(([name, port]) => (port === away ? [name] : [])),
-      })
-      const [ofWallets, ofReferences] = [sortedBy(wallets), sortedBy(references)]
-      for (const { living, lost } of [ofWallets, ofReferences])
-        for (const names of [living, lost]) expect(names.length).toBeGreaterThan(0)
-      const [wallet, lostWallet] = [ofWallets.living[0]!, ofWallets.lost[0]!]
-      const freeReference = () => ofReferences.living.pop()!
-      try {
-        expect(await Promise.all(users.map(({ serviceUserId: id }) => post(id, `${id} before`)))).toEqual(
-          users.map(() => 'outcome'),
-        )
-        wire.cut()
-        // The first posting that needs it finds out.
-        expect(await isRefused(lostWallet, freeReference())).toBe(true)
-        await eventually(() => opened.logged.some((line) => line.includes('nodes of the cluster are away')), true)
-        for (let round = 0; round < 10; round++) {
-          const lostReference = ofReferences.lost.pop()!
-          const [good, ofLostWallet, ofLostReference] = await Promise.all([
-            Promise.all(ofWallets.living.map((id) => post(id, freeReference()))),
-            isRefused(lostWallet, `lost ${round}`),
-            isRefused(wallet, lostReference),
-          ])
-          expect(good).toEqual(ofWallets.living.map(() => 'outcome'))
-          expect([ofLostWallet, ofLostReference]).toEqual([true, true])
+describe.skipIf(programs === undefined)(
+  'on servers of its own (TEST_DATABASE_URL names no cluster on this machine)',
+  () => {
+    test.each([
+      ['killed', 'kill', 'start'],
+      ['stopped', 'freeze', 'thaw'],
+    ] as const)(
+      'while a worker is %s, postings that do not need it go on, and the others are refused until it is back',
+      async (_, leave, comeBack) => {
+        const { workers, connection, remove } = await startCluster(programs!, 2)
+        const { port, ...worker } = workers[1]!
+        try {
+          const ledger = await openClusterLedger(connection, { users: people })
+          let isAway = false
+          const acknowledged = await outlive(ledger, {
+            port,
+            leave: async () => {
+              await worker[leave]()
+              isAway = true
+            },
+            comeBack: async () => {
+              if (isAway) await worker[comeBack]()
+              isAway = false
+            },
+          })
+          await ledger.expectExact(acknowledged)
+          await ledger.close()
+        } finally {
+          await remove()
         }
-        wire.mend()
-        await eventually(() => opened.logged.some((line) => line.includes('all nodes of the cluster are back')), true)
-        await eventually(async () => await isRefused(lostWallet, 'after'), false)
-        expect(await Promise.all(users.map(({ serviceUserId: id }) => post(id, `${id} after`)))).toEqual(
-          users.map(() => 'outcome'),
-        )
-      } finally {
-        wire.mend()
-      }
-      const { rows } = await client.query(
-        'select count(*)::int as count, count(distinct reference_id)::int as once from transfers',
-      )
-      expect(rows).toEqual([{ count: posted, once: posted }])
-      expect(await verifyBooks(connection)).toMatchObject({ faults: 0, transfers: posted })
-      await opened.close()
-      await client.end()
-      await database.drop()
-      wire.close()
+      },
+    )
+  },
+)
+
+test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
+  'on one server that claims to be a cluster: the postings that need a lost node are refused, and the others are written',
+  async () => {
+    let server: Connection | undefined
+    const opened = await openTestService({ WRITER_LANES: '2' }, undefined, async (connection) => {
+      server = await imitate(connection)
+      await asSuperuser(connection, placeShards)
+      return connection
     })
+    const { service } = opened
+    const credentials = await newApp(service)
+    const linked = await newUsers(service, credentials, people)
+    const backend = newClient((request) => opened.app.fetch(request), credentials)
+    const ledger = {
+      client: service.db.pool,
+      clientId: credentials.clientId,
+      backend,
+      users: linked.map(({ serviceUserId }) => serviceUserId),
+      opened,
+    }
+    const acknowledged = await outlive(ledger, {
+      port: 5433,
+      leave: () => asSuperuser(server!, loseNode('worker2', 'away')),
+      comeBack: () => asSuperuser(server!, loseNode('away', 'worker2')),
+    })
+    expect(await verifyBooks(service.db.connection)).toMatchObject({ faults: 0, transfers: acknowledged })
+    await opened.close()
   },
 )

@@ -9,7 +9,7 @@ import { openClient } from '../connection/servers.ts'
 import { Unavailable, type PendingPosting } from '../writer/posting.ts'
 
 export type Outage = {
-  /** After a batch failed: returns once it is known which nodes are away. Concurrent calls share one attempt. */
+  /** After a batch of this connection failed: returns once it is known which nodes are away. Concurrent calls share one attempt. */
   readonly examine: (client: OpenClient | undefined) => Promise<void>
   /** Whether a node is away. */
   readonly isOn: () => boolean
@@ -33,10 +33,14 @@ export function openOutage(connection: Connection, onChange: (names: readonly st
   let away: readonly AwayNode[] = []
   let examining: Promise<void> | undefined
   let isWatching = false
+  /** The server processes of failed batches. */
+  const failed = new Set<number>()
   const over = new AbortController()
   const look = async () => {
     try {
-      const found = await findAway(connection)
+      const processIds = [...failed]
+      const found = await findAway(connection, processIds)
+      for (const id of processIds) failed.delete(id)
       const names = found.map(({ name }) => name)
       if (names.join() !== away.map(({ name }) => name).join()) onChange(names)
       away = found
@@ -59,6 +63,7 @@ export function openOutage(connection: Connection, onChange: (names: readonly st
     isOn: () => away.length > 0,
     examine: async (client) => {
       if (!client?.isCluster()) return
+      if (client.processId !== null) failed.add(client.processId)
       await examine()
       void watch()
     },
@@ -73,16 +78,36 @@ export function openOutage(connection: Connection, onChange: (names: readonly st
   }
 }
 
-async function findAway(connection: Connection): Promise<readonly AwayNode[]> {
+/** While a node is away, also releases on the others what the failed batches have locked. */
+async function findAway(connection: Connection, failed: readonly number[]): Promise<readonly AwayNode[]> {
   const settings = { 'citus.node_connection_timeout': String(connectWithinMs) }
   const client = await openClient(connection, { name: 'billfold nodes', settings })
   try {
     const { rows } = await within(client, examineWithinMs, client.query<AwayNode>(awaySql))
+    if (rows.length > 0 && failed.length > 0)
+      await within(
+        client,
+        examineWithinMs,
+        client.query(releaseSql, [plainArray(rows, ({ group }) => group), endSql(failed)]),
+      )
     return rows
   } finally {
     client.destroy()
   }
 }
+
+const releaseSql = `select r.success from (
+    select array_agg(nodename::text) as names, array_agg(nodeport) as ports, array_agg($2::text) as commands from pg_dist_node
+    where noderole = 'primary' and isactive and groupid <> 0 and groupid <> all($1::int[]) having count(*) > 0
+  ) n cross join lateral master_run_on_worker(n.names, n.ports, n.commands, true) r`
+
+/**
+ * A process of the coordinator that waits for a silent node does not end, even when it is cancelled, and its transaction keeps the rows
+ * that it locked on the other nodes. Its sessions there name it by the number of its node and its id.
+ */
+const endSql = (processIds: readonly number[]) => `select count(pg_terminate_backend(pid)) from pg_stat_activity
+  where usename = current_user and datname = current_database()
+    and substring(application_name from '^citus_internal gpid=(\\d+)$')::numeric % 10000000000 in (${processIds.join()})`
 
 /** A link that does not exist needs no wallet. */
 const needingSql = `select o.ordinal::int as ordinal from unnest($1::text[], $2::uuid[], $3::uuid[])
