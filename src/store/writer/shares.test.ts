@@ -19,7 +19,8 @@ let other: Tenant
 
 const sizes: number[] = []
 
-const mostInBatch = (await findCluster()) ? 2_048 : 512
+const isOnCluster = (await findCluster()) !== undefined
+const mostInBatch = isOnCluster ? 2_048 : 512
 
 const newWriter = () =>
   openWriter(opened.service.db.connection, 1, {
@@ -113,12 +114,14 @@ test('an app that arrives while the batches of another app are under way is in t
 })
 
 test('while another app uses the lane too, an app takes at most 128 places of a batch', async () => {
+  await eventually(() => writer.depths().fast, 0)
   const many = send(credits(greedy, 1_000))
   sizes.length = 0
   // More than the express lane takes.
   await Promise.all(send(credits(other, 40)))
   await untilAnswered(many)
-  expect(Math.max(...sizes)).toBeLessThanOrEqual(128 + 40)
+  // Both arrived in one tick, so they share the first batch. The rule ends a second later, which a slow machine may need for the others.
+  expect(sizes[0]).toBeLessThanOrEqual(128 + 40)
 })
 
 /** Returns once a large batch of the greedy app is written and others are under way. */
@@ -128,8 +131,9 @@ const crowd = async (length = 2_000) => {
   sizes.length = 0
   return many
 }
-/** While it has no connection, the usual lane takes what it would take. */
+/** While it has no connection, the usual lane takes what it would take. A cluster has no express lane. */
 const openExpressLane = async () => {
+  if (isOnCluster) return
   do {
     const many = await crowd(200)
     await Promise.all(send(credits(other, 1)))
@@ -137,24 +141,30 @@ const openExpressLane = async () => {
   } while (!sizes.includes(1))
 }
 
-test('a few postings of an app are written in batches of their own while another app crowds the lane', async () => {
-  await openExpressLane()
-  const many = await crowd()
-  await Promise.all(send(credits(other, 3)))
-  await untilAnswered(many)
-  expect(sizes).toContain(3)
-})
+test.skipIf(isOnCluster)(
+  'a few postings of an app are written in batches of their own while another app crowds the lane',
+  async () => {
+    await openExpressLane()
+    const many = await crowd()
+    await Promise.all(send(credits(other, 3)))
+    await untilAnswered(many)
+    expect(sizes).toContain(3)
+  },
+)
 
-test('an app with more than 16 postings takes its share of the usual lane, and stays there', async () => {
-  await openExpressLane()
-  const many = await crowd()
-  const first = send(credits(other, 40))
-  const second = send(credits(other, 5))
-  await Promise.all([...first, ...second])
-  await untilAnswered(many)
-  expect(sizes).toContain(16)
-  expect(sizes).not.toContain(5)
-})
+test.skipIf(isOnCluster)(
+  'an app with more than 16 postings takes its share of the usual lane, and stays there',
+  async () => {
+    await openExpressLane()
+    const many = await crowd()
+    const first = send(credits(other, 40))
+    const second = send(credits(other, 5))
+    await Promise.all([...first, ...second])
+    await untilAnswered(many)
+    expect(sizes).toContain(16)
+    expect(sizes).not.toContain(5)
+  },
+)
 
 test('repeats of a reference get one outcome while another app crowds the lane', async () => {
   await openExpressLane()
