@@ -100,7 +100,7 @@ describe.each(sizes)('with $name', ({ wallets, holds: perWallet, large, isAnalys
       await holds.list(serviceUserId, { status: 'OPEN', before: id })
       await sweepHolds(opened)
       await opened.service.referenceTypes.close()
-      while ((await numberEvents(opened.service.db, opened.service.metrics.events)) > 0);
+      while ((await numberEvents(opened.service.db, opened.service.metrics.events)).events > 0);
       expect((await client.get('/api/server/events', { limit: '1000' })).status).toBe(200)
       const pages = [
         '/admin/holds',

@@ -43,13 +43,17 @@ const openJobs = (): readonly Job[] => [
 /** A process may write the journal for an app for a second after its events were switched off. */
 const numberForMs = 10_000
 
+/** Under load the rounds after this process's own batches number everything, twice in this time at least. */
+const ownRoundsMs = 500
+
 /** Where no app has events, the database is not asked. */
 function openNumberer(): Job['run'] {
   let until = performance.now() + numberForMs
-  return async ({ apps, db, metrics }) => {
+  return async ({ apps, db, eventWaits, metrics }) => {
+    if (eventWaits.hasNumberedWithin(ownRoundsMs)) return
     if ((await apps.list()).some(({ hasEvents }) => hasEvents)) until = performance.now() + numberForMs
     const mayHave = performance.now() < until && (await hasUnnumbered(db.pool))
-    return mayHave ? await numberEvents(db, metrics.events) : 0
+    if (mayHave) await numberEvents(db, metrics.events)
   }
 }
 

@@ -1,32 +1,61 @@
 import { expect, test } from 'bun:test'
 import { eventually } from '../../../test/eventually.ts'
+import type { NumberedEvents } from '../../store/events/number-events.ts'
 import { openEventWaits } from './event-waits.ts'
 
 const heads = new Map<string, number>()
 
+const none = { events: 0, toDeliver: [] }
+
 test('what is written while numbers are given gets its numbers in another round, without a further write', async () => {
-  const rounds: PromiseWithResolvers<void>[] = []
+  const rounds: PromiseWithResolvers<NumberedEvents>[] = []
   const waits = openEventWaits(
     {
       findHeads: async () => heads,
       number: async () => {
-        const round = Promise.withResolvers<void>()
+        const round = Promise.withResolvers<NumberedEvents>()
         rounds.push(round)
-        await round.promise
+        return await round.promise
       },
     },
     () => {},
   )
   const numbered: (readonly string[])[] = []
   waits.onNumbered((clientIds) => numbered.push(clientIds))
-  waits.written('app_1')
+  waits.written()
   await eventually(() => rounds.length, 1)
-  waits.written('app_2')
-  waits.written('app_2')
-  rounds[0]!.resolve()
+  waits.written()
+  waits.written()
+  rounds[0]!.resolve({ events: 1, toDeliver: ['app_1'] })
   await eventually(() => rounds.length, 2)
-  rounds[1]!.resolve()
+  rounds[1]!.resolve(none)
+  waits.written()
+  await eventually(() => rounds.length, 3)
+  rounds[2]!.resolve({ events: 2, toDeliver: ['app_2'] })
+  // The second round numbered nothing that an endpoint waits for.
   await eventually(() => numbered, [['app_1'], ['app_2']])
+  waits.close()
+})
+
+test('a round that fails is not counted: the job must try again', async () => {
+  const faults: unknown[] = []
+  let isAway = true
+  const waits = openEventWaits(
+    {
+      findHeads: async () => heads,
+      number: async () => {
+        if (isAway) throw new Error('away')
+        return none
+      },
+    },
+    (error) => faults.push(error),
+  )
+  waits.written()
+  await eventually(() => faults.length, 1)
+  expect(waits.hasNumberedWithin(Infinity)).toBeFalse()
+  isAway = false
+  waits.written()
+  await eventually(() => waits.hasNumberedWithin(Infinity), true)
   waits.close()
 })
 
@@ -39,7 +68,7 @@ test('a database that does not answer keeps a call waiting, and the next poll en
         if (++asked === 1) throw new Error('away')
         return new Map([['app_1', 5]])
       },
-      number: async () => {},
+      number: async () => none,
     },
     (error) => faults.push(error),
   )

@@ -112,7 +112,7 @@ async function changeHold(
   const result = await service.writer.postHold({ ...posting, description: null, hold: request }, arrivedAt)
   if (result.kind === 'hold' && !result.isRepeat) {
     service.live.poke(walletId)
-    if (app.hasEvents) service.eventWaits.written(app.clientId)
+    if (app.hasEvents) service.eventWaits.written()
   }
   return result
 }

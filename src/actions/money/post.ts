@@ -106,7 +106,7 @@ export function recordResult(service: Service, asked: Posting, result: PostingRe
   if (asked.hold?.kind !== 'reserve') service.metrics.posted(appOf(asked), directionOf(asked), result)
   if (result.kind === 'outcome' && !result.replay) {
     service.live.poke(result.outcome.walletId)
-    if (asked.hasEvents) service.eventWaits.written(appOf(asked)!)
+    if (asked.hasEvents) service.eventWaits.written()
     const namespace = 'clientId' in asked.by ? asked.counterAccount : serviceNamespace
     service.referenceTypes.record(namespace, asked.referenceType)
   }

@@ -10,6 +10,7 @@ import type { Pool } from '../../store/connection/pool.ts'
 import { claimEndpoints, claimEndpointsOf } from '../../store/events/endpoints.ts'
 import { findKept } from '../../store/events/feed.ts'
 import { journalPing } from '../../store/events/journal.ts'
+import { numberEvents } from '../../store/events/number-events.ts'
 import type { Service } from '../service.ts'
 import { deliverDue, startDeliverer } from './deliverer.ts'
 import { addEndpoint } from './manage-endpoints.ts'
@@ -142,6 +143,23 @@ test('an event begins runs of endpoints that work; the others begin with the tim
   expect(claims.length).toBeGreaterThanOrEqual(deadCount / 5)
   expect(Math.max(...claims.map(({ values }) => Number(values[1])))).toBe(5)
   await answerAll(500, deliverer.stop())
+})
+
+test('numbers wake the deliverer for apps with an endpoint that works, not for those whose endpoints are dead, disabled or missing', async () => {
+  const { db } = opened.service
+  const without = await newAppWithEvents(opened.service)
+  await numberAll(opened.service)
+  for (const { clientId } of [good, without, ...dead]) await journalPing(db.pool, clientId)
+  expect(await numberEvents(db)).toEqual({ events: 2 + dead.length, toDeliver: [good.clientId] })
+  await db.pool.query(`update endpoints set disabled_at = now(), disabled_for = 'operator' where client_id = $1`, [
+    good.clientId,
+  ])
+  await journalPing(db.pool, good.clientId)
+  expect(await numberEvents(db)).toEqual({ events: 1, toDeliver: [] })
+  await db.pool.query(`update endpoints set disabled_at = null, disabled_for = null where client_id = $1`, [
+    good.clientId,
+  ])
+  await deliverDueAndFail()
 })
 
 test('an event claims by its app, and reads no endpoint of another one', async () => {

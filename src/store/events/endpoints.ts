@@ -135,7 +135,7 @@ export function isProven({ failingSince, lastSuccessAt }: Pick<Endpoint, 'failin
   return failingSince === null && lastSuccessAt !== null
 }
 
-const provenSql = `(e.failing_since is null and e.last_success_at is not null)`
+export const provenSql = `(e.failing_since is null and e.last_success_at is not null)`
 
 /**
  * New events are tried during the back-off, to find out whether the endpoint or one event is ill: so many events after the cursor. Without

@@ -9,7 +9,8 @@
 import { findWhole } from '../cluster/whole-events.ts'
 import { transact, type Database, type Queryable, type Transaction } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
-import { locks, tryLock } from '../locks.ts'
+import { locks } from '../locks.ts'
+import { provenSql } from './endpoints.ts'
 
 /** For the metric: movements, holds, and facts by the first part of their type. */
 export const eventClasses = ['movement', 'hold', 'wallet', 'link', 'user', 'test'] as const
@@ -34,13 +35,17 @@ const writersSql = `recursive writer_of(writer) as (
   from writer_of w where w.writer is not null
 )`
 
-const unnumberedSql = `${writersSql}, unnumbered as (
+/** What a step needs of each row; the arrays are not carried through the sort. */
+const columnsSql = `writer, serial, client_id, at, fact, cardinality(link_ids) as count,
+  coalesce(cardinality(array_remove(hold_ids, null)), 0) as holds`
+
+const nextSqlOf = (columns: string) => `${writersSql}, unnumbered as (
   (select j.* from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
-    select * from journal j where j.writer = w.writer and j.serial > coalesce(c.numbered_up_to, 0)
+    select ${columns} from journal j where j.writer = w.writer and j.serial > coalesce(c.numbered_up_to, 0)
     order by j.serial limit ${rowsPerStep}) as j
   where w.writer <> 0)
   union all
-  (select * from journal where awaits_number order by serial limit ${rowsPerStep})
+  (select ${columns} from journal where awaits_number order by serial limit ${rowsPerStep})
 ), next as (
   select * from unnumbered order by serial limit ${rowsPerStep}
 )`
@@ -48,8 +53,7 @@ const unnumberedSql = `${writersSql}, unnumbered as (
 /** One statement, so a crash leaves all of it or nothing. */
 const numberSqlOf = (nextSql: string) => `
 with ${nextSql}, step as materialized (
-  select writer, serial, client_id, at, fact, cardinality(link_ids) as count,
-    coalesce(cardinality(array_remove(hold_ids, null)), 0) as holds from next
+  select * from next
 ), head as (
   insert into event_heads as h (client_id, last) select client_id, sum(count) from step group by client_id order by client_id
   on conflict (client_id) do update set last = h.last + excluded.last
@@ -65,38 +69,57 @@ with ${nextSql}, step as materialized (
 ), fact as (
   update journal j set awaits_number = false from step s where s.writer = 0 and j.writer = 0 and j.serial = s.serial
 )
-select count(*)::int as rows, ${eventClasses.map((each) => `coalesce(${countSqlOf(each)}, 0)::int as "${each}"`).join(', ')} from step`
+select count(*)::int as rows, coalesce(sum(count), 0)::int as events, array(select h.client_id from head h where exists (
+    select from endpoints e where e.client_id = h.client_id and e.disabled_at is null and ${provenSql})) as "toDeliver",
+  ${eventClasses.map((each) => `coalesce(${countSqlOf(each)}, 0)::int as "${each}"`).join(', ')} from step`
 
-const numberSql = numberSqlOf(unnumberedSql)
+const numberSql = numberSqlOf(nextSqlOf(columnsSql))
 const numberGivenSql = numberSqlOf(`next as (
-  select j.* from unnest($1::integer[], $2::bigint[]) as g(writer, serial)
-  join journal j on j.writer = g.writer and j.serial = g.serial
+  select ${columnsSql} from unnest($1::integer[], $2::bigint[]) as g(given_writer, given_serial)
+  join journal j on j.writer = g.given_writer and j.serial = g.given_serial
 )`)
 
-/** Returns how many rows of the journal got their numbers; 0 also when another process is at it. Reports what each step numbered. */
-export async function numberEvents(db: Database, report?: (counts: EventCounts) => void): Promise<number> {
-  for (let total = 0; ;) {
-    const step = await transact(db, async (tx) =>
-      (await tryLock(tx, locks.numberEvents)) ? await numberStep(tx) : undefined,
-    )
-    if (!step) return total
-    report?.(step)
-    total += step.rows
-    if (step.rows < rowsPerStep) return total
+export type NumberedEvents = {
+  /** How many events got their numbers. */
+  readonly events: number
+  /** Their apps that have endpoints that are known to work. */
+  readonly toDeliver: readonly string[]
+}
+
+type Step = NumberedEvents & EventCounts & { readonly rows: number }
+
+/** Numbers nothing when another process is at it. Reports what each step numbered. */
+export async function numberEvents(db: Database, report?: (counts: EventCounts) => void): Promise<NumberedEvents> {
+  const toDeliver = new Set<string>()
+  for (let events = 0; ;) {
+    const step = await transact(db, async (tx) => ((await isAlone(tx)) ? await numberStep(tx) : undefined))
+    if (step) report?.(step)
+    for (const clientId of step?.toDeliver ?? []) toDeliver.add(clientId)
+    events += step?.events ?? 0
+    if (!step || step.rows < rowsPerStep) return { events, toDeliver: [...toDeliver] }
   }
 }
 
-async function numberStep(tx: Transaction): Promise<EventCounts & { readonly rows: number }> {
+/** Whether no other process is at it; then none is until this transaction ends. */
+async function isAlone(tx: Transaction): Promise<boolean> {
   // On tables that were never analysed, the planner would rather read all of the journal. A number that an app has seen must survive
   // a crash, also where the server commits without waiting for its disk.
-  await tx.query(`select set_config('enable_seqscan', 'off', true), set_config('synchronous_commit',
-    case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, true)`)
-  const whole = await findWhole(tx, `with ${unnumberedSql} select * from next`)
+  const { rows } = await tx.query<{ is: boolean }>({
+    name: 'number-events-alone',
+    text: `select pg_try_advisory_xact_lock($1) as is, set_config('enable_seqscan', 'off', true), set_config('synchronous_commit',
+      case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, true)`,
+    values: [locks.numberEvents],
+  })
+  return one(rows).is
+}
+
+async function numberStep(tx: Transaction): Promise<Step> {
+  const whole = await findWhole(tx, `with ${nextSqlOf('*')} select * from next`)
   const asked = whole
     ? { text: numberGivenSql, values: [whole.map(({ writer }) => writer), whole.map(({ serial }) => serial)] }
     : // With a name it is planned once per connection: planning costs as much as a step.
       { name: 'number-events', text: numberSql }
-  return one((await tx.query<EventCounts & { rows: number }>(asked)).rows)
+  return one((await tx.query<Step>(asked)).rows)
 }
 
 /** The first row of each writer that waits for its numbers. */
