@@ -279,6 +279,26 @@ test('the database gives no row of the journal its numbers twice', async () => {
   expect(await again.catch((error: { constraint?: string }) => error.constraint)).toBe('event_pages_writer_serial_key')
 })
 
+const uuid = '00000000-0000-0000-0000-000000000001'
+const arrayOf = (count: number, value: string) => `{${Array.from({ length: count }, () => value).join()}}`
+test.each([
+  ['no event', { link_ids: '{}', sequences: '{}' }],
+  ['65 events', { link_ids: arrayOf(65, uuid), sequences: arrayOf(65, '1') }],
+  ['a movement without its sequence', { link_ids: `{${uuid},${uuid}}`, sequences: '{1}' }],
+  ['a fact with a sequence', { link_ids: `{${uuid}}`, sequences: '{1}', fact: 'wallet.frozen' }],
+  ['an unknown fact', { link_ids: `{${uuid}}`, sequences: '{}', fact: 'wallet.melted' }],
+  ['fewer holds than events', { link_ids: `{${uuid},${uuid}}`, sequences: '{1,2}', hold_ids: `{${uuid}}` }],
+  ['a fact with a hold', { link_ids: `{${uuid}}`, sequences: '{}', fact: 'wallet.frozen', hold_ids: `{${uuid}}` }],
+  ['a batch that waits for its number by itself', { link_ids: `{${uuid}}`, sequences: '{1}', awaits_number: true }],
+])('the database refuses a row of the journal with %s', async (_, row) => {
+  const columns = Object.keys(row)
+  const inserted = query(
+    `insert into journal (writer, client_id, ${columns.join(', ')}) values (99998, 'app', ${columns.map((__, i) => `$${i + 1}`).join(', ')})`,
+    Object.values(row),
+  )
+  expect(await inserted.catch((error: { constraint?: string }) => error.constraint)).toBe('journal_row_check')
+})
+
 test('a link, its end and a freeze are reported once, and a freeze that changes nothing is not', async () => {
   const { service } = opened
   const app = await newAppWithEvents(service)

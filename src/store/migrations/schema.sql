@@ -66,6 +66,20 @@ begin
   on conflict do nothing;
 end $function$;
 
+CREATE OR REPLACE FUNCTION is_journal_row(writer integer, fact text, link_ids uuid[], sequences bigint[], hold_ids uuid[], awaits_number boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return cardinality(link_ids) between 1 and 64
+    and cardinality(sequences) = case when fact is null then cardinality(link_ids) else 0 end
+    and (hold_ids is null or (fact is null and cardinality(hold_ids) = cardinality(link_ids)))
+    and (not awaits_number or writer = 0)
+    and (fact is null or fact in ('wallet.frozen', 'wallet.unfrozen', 'link.created', 'link.disconnected', 'user.deleted', 'test.ping'));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -319,7 +333,6 @@ create table event_pages (
   at timestamp with time zone not null,
   constraint event_pages_pkey PRIMARY KEY (client_id, first),
   constraint event_pages_writer_serial_key UNIQUE (writer, serial),
-  constraint event_pages_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
   constraint event_pages_count_check CHECK (((count >= 1) AND (count <= 64))),
   constraint event_pages_first_check CHECK ((first > 0))
 );
@@ -394,15 +407,7 @@ create table journal (
   awaits_number boolean not null default false,
   hold_ids uuid[],
   constraint journal_pkey PRIMARY KEY (writer, serial),
-  constraint journal_check CHECK ((cardinality(sequences) =
-CASE
-    WHEN (fact IS NULL) THEN cardinality(link_ids)
-    ELSE 0
-END)),
-  constraint journal_check1 CHECK (((awaits_number = false) OR (writer = 0))),
-  constraint journal_fact_check CHECK ((fact = ANY (ARRAY['wallet.frozen'::text, 'wallet.unfrozen'::text, 'link.created'::text, 'link.disconnected'::text, 'user.deleted'::text, 'test.ping'::text]))),
-  constraint journal_hold_ids_check CHECK (((hold_ids IS NULL) OR ((fact IS NULL) AND (cardinality(hold_ids) = cardinality(link_ids))))),
-  constraint journal_link_ids_check CHECK (((cardinality(link_ids) >= 1) AND (cardinality(link_ids) <= 64)))
+  constraint journal_row_check CHECK (is_journal_row(writer, fact, link_ids, sequences, hold_ids, awaits_number))
 );
 CREATE INDEX journal_at ON journal USING brin (at) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX journal_awaiting ON journal USING btree (serial) WHERE awaits_number;
