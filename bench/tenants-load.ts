@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Target } from './job.ts'
 
-export type Greed = 'bulk' | 'credits' | 'reads' | 'replays' | 'wrong secrets' | 'streams'
+/** `processor` asks for nothing: it only takes a processor, as any load on the same machine does. */
+export type Greed = 'bulk' | 'credits' | 'reads' | 'replays' | 'wrong secrets' | 'streams' | 'processor'
 
 export type GreedJob = {
   readonly target: Target
@@ -34,7 +35,8 @@ async function run(job: GreedJob): Promise<GreedResult> {
   const users = readFileSync(job.target.usersFile, 'utf8').trim().split('\n')
   const endsAt = performance.now() + job.seconds * 1_000
   const again = () => performance.now() < endsAt
-  if (job.greed === 'streams') await reconnect(job, again, result)
+  if (job.greed === 'processor') while (again());
+  else if (job.greed === 'streams') await reconnect(job, again, result)
   else
     await Promise.all(
       Array.from({ length: job.connections }, async (_, i) => {
@@ -67,7 +69,7 @@ async function once(
       direction: 'credit',
       ...(job.greed === 'replays' ? repeated : operation(crypto.randomUUID(), user())),
     }))
-  const asks: Record<Exclude<Greed, 'streams'>, () => Promise<Response>> = {
+  const asks: Record<Exclude<Greed, 'streams' | 'processor'>, () => Promise<Response>> = {
     bulk: () => post('bulk', { operations: operations() }),
     replays: () => post('bulk', { operations: operations() }),
     credits: () => post('credit', operation(crypto.randomUUID(), user())),
@@ -76,7 +78,8 @@ async function once(
     'wrong secrets': () =>
       i % 2 === 0 ? post('bulk', { operations: operations() }) : post('credit', operation('x', user())),
   }
-  const response = job.greed === 'streams' ? undefined : await asks[job.greed]().catch(() => undefined)
+  const { greed } = job
+  const response = greed === 'streams' || greed === 'processor' ? undefined : await asks[greed]().catch(() => undefined)
   const text = (await response?.text()) ?? ''
   if (response?.status === 429) {
     result.refused++

@@ -122,6 +122,28 @@ test('a bulk request beyond the bound is refused before it is parsed, and one on
   expect(underWay()).toBe(0)
 })
 
+test('an app may have a quarter of its bound in reads, and the reads of another app are not refused', async () => {
+  const read = async (app: Credentials, { serviceUserId }: TestUser) => {
+    const query = new URLSearchParams({ ...app, serviceUserId }).toString()
+    const response = await opened.app.fetch(new Request(`http://billfold.test/api/server/wallet?${query}`))
+    return { status: response.status, retryAfter: response.headers.get('retry-after') }
+  }
+  const readsOf = ({ clientId }: Credentials) => opened.service.quota.underWay(clientId, 'reads')
+  const stranger = await opened.service.db.longRunning.pool.connect()
+  await stranger.query('begin')
+  await stranger.query('lock table wallets in access exclusive mode')
+  const held = [read(greedy, greedyUser), read(greedy, greedyUser)]
+  await eventually(() => readsOf(greedy), 2)
+  expect(await read(greedy, greedyUser)).toEqual({ status: 429, retryAfter: '1' })
+  const others = Array.from({ length: 3 }, () => read(other, otherUser))
+  await eventually(() => readsOf(other), 3)
+  await letGo(stranger)
+  // On a slow machine they may have waited too long for the lock, which is no 429.
+  for (const { status } of await Promise.all([...held, ...others])) expect([200, 503]).toContain(status)
+  expect([readsOf(greedy), readsOf(other)]).toEqual([0, 0])
+  expect((await read(greedy, greedyUser)).status).toBe(200)
+})
+
 test('an operator raises and removes the bound of one app', async () => {
   const settings = (await findApp(opened.service.db.pool, greedy.clientId))!
   await updateApp(opened.service, operator, greedy.clientId, { ...settings, maxOperations: null })
