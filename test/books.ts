@@ -23,11 +23,12 @@ const invariants = {
   'a wallet has as many open holds as it says': `select * from (select id, open_holds from wallets where open_holds <> 0) w full join
     (select wallet_id as id, count(*) as open_holds from holds where closed_at is null group by 1) h using (id)
     where w.open_holds is distinct from h.open_holds`,
+  'the key of a hold has its state': `select id from holds where is_closed <> (closed_at is not null)`,
   'every hold has its outcome and every outcome of a hold its hold': `select * from holds h full join
     (select * from outcomes where is_hold) o on o.reference_key = h.id and o.wallet_id = h.wallet_id where h.amount is distinct from -o.amount`,
   'what was captured is what the entries took': `select h.id from holds h left join hold_steps s on s.wallet_id = h.wallet_id and s.hold_id = h.id
     left join transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
-    group by h.wallet_id, h.id having h.captured + h.extra <> coalesce(-sum(t.amount), 0) or h.steps <> count(s.number)
+    group by h.wallet_id, h.is_closed, h.id having h.captured + h.extra <> coalesce(-sum(t.amount), 0) or h.steps <> count(s.number)
       or h.captured + h.extra <> coalesce(sum(s.amount) filter (where s.kind = 'capture'), 0)`,
   'every transfer has its outcome and every outcome its transfer': `select * from transfers t full join
     (select * from outcomes where refusal is null and is_hold is null) o using (reference_key)

@@ -37,7 +37,7 @@ const indexesOf: Record<string, readonly string[]> = {
   widget_sessions: ['widget_sessions_pkey'],
   link_codes: ['link_codes_pkey'],
   devices: ['devices_token_hash_key'],
-  holds: ['holds_pkey', 'holds_open', 'holds_of_app', 'holds_open_of_app', 'holds_notice'],
+  holds: ['holds_pkey', 'holds_open_of_app', 'holds_closed_of_app', 'holds_notice'],
   hold_steps: ['hold_steps_pkey', 'hold_steps_of_entry'],
 }
 

@@ -93,7 +93,16 @@ export const bookGuards: readonly Guarded[] = [
       [`'c.count = 1 and c.net < 0'`, `'c.net < 0'`],
       [`c.count + c.holds = 1 and c.lowest < 0`, `c.count <= 1 and c.lowest < 0`],
       [`'m.held + o.held_offset as held'`, `'m.held'`],
-      [`seconds * interval '1 second'\n  from`, `interval '1 second'\n  from`],
+      [`made_at + seconds * interval`, `made_at + interval`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/stored-holds.ts',
+    tests: ['src/api/holds/server-holds.test.ts', 'test/hold-plans.test.ts'],
+    mutants: [
+      [`'not h.is_closed and h.ended_by is null'`, `'not h.is_closed'`],
+      [`'not h.is_closed and h.ended_by is null'`, `'h.ended_by is null'`],
     ],
   },
   {
@@ -102,6 +111,7 @@ export const bookGuards: readonly Guarded[] = [
     tests: ['src/store/writer/fast-captures.test.ts'],
     mutants: [
       [`open_holds = w.open_holds - c.closed, `, ``],
+      [`\n    is_closed = m.captured + m.released = h.amount,`, ``],
       [`\n        and steps = change.steps`, ``],
       [` and expires_at > clock_timestamp()`, ``],
       [`    where reference_key not in (`, `    where reference_key is not null or reference_key not in (`],
@@ -120,6 +130,7 @@ export const bookGuards: readonly Guarded[] = [
     tests: ['src/store/writer/fast-expiries.test.ts'],
     mutants: [
       [`, open_holds = w.open_holds - c.count`, ``],
+      [` is_closed = true,`, ``],
       [` and w.frozen_for is null`, ``],
       [` and h.steps = d.steps`, ``],
       [` and h.expires_at <= m.at`, ``],
@@ -309,8 +320,8 @@ export const bookGuards: readonly Guarded[] = [
   {
     area: 'the writer',
     file: 'src/store/writer/writer.ts',
-    tests: [holds],
-    mutants: [[`(hold && hasEvents) || `, ``]],
+    tests: ['src/store/writer/fast-captures.test.ts'],
+    mutants: [[`(hold?.kind === 'capture' && hasEvents) || `, ``]],
   },
   {
     area: 'the writer',

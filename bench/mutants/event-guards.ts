@@ -46,6 +46,15 @@ export const eventGuards: readonly Guarded[] = [
   {
     area,
     file: 'src/store/events/journal.ts',
+    tests: ['test/events/holds.test.ts'],
+    mutants: [
+      [`array_agg(case when is_hold then reference_key end order`, `array_agg(null::uuid order`],
+      [`hasHolds ? maxWithHolds : maxEntriesPerRow`, `maxEntriesPerRow`],
+    ],
+  },
+  {
+    area,
+    file: 'src/store/events/journal.ts',
     tests: [numbering, feed],
     mutants: [
       [`'{}', $1::integer = 0`, `'{}', false`],

@@ -33,24 +33,25 @@ export const minHoldSeconds = 60
 export const maxHoldSeconds = 30 * 24 * 60 * 60
 export const usualHoldSeconds = 7 * 24 * 60 * 60
 /** How long before its end a hold that lasts longer is reported as expiring. */
-const noticeMs = 24 * 60 * 60 * 1_000
+export const noticeSeconds = 24 * 60 * 60
 /** Open holds of one app on one wallet. */
 export const maxOpenHolds = 100
 
 /** What is asked for, as the writer has it: the amount below zero. */
-type AskedHold = Pick<
-  Hold,
-  'walletId' | 'clientId' | 'referenceType' | 'referenceId' | 'description' | 'amountMinor'
-> & {
+type AskedHold = Pick<Hold, 'referenceType' | 'referenceId' | 'description' | 'amountMinor'> & {
   readonly referenceKey: string
-  readonly seconds: number
+  readonly hasEvents?: boolean
 }
 
-export function newHold(asked: AskedHold, at: Date): Hold {
+type Placement = Pick<Hold, 'walletId' | 'clientId'> & { readonly seconds: number }
+
+export function newHold(asked: AskedHold, { walletId, clientId, seconds }: Placement, at: Date): HoldView {
+  const expiresAt = new Date(at.getTime() + seconds * 1_000)
   return {
-    walletId: asked.walletId,
+    walletId,
     id: asked.referenceKey,
-    clientId: asked.clientId,
+    clientId,
+    status: 'OPEN',
     referenceType: asked.referenceType,
     referenceId: asked.referenceId,
     description: asked.description,
@@ -59,12 +60,12 @@ export function newHold(asked: AskedHold, at: Date): Hold {
     releasedMinor: 0n,
     extraMinor: 0n,
     createdAt: at,
-    expiresAt: new Date(at.getTime() + asked.seconds * 1_000),
+    expiresAt,
     closedAt: null,
     endedBy: null,
     steps: 0,
     initialExpiresAt: null,
-    noticeAt: null,
+    noticeAt: asked.hasEvents ? noticeTimeOf(expiresAt, at) : null,
   }
 }
 
@@ -159,7 +160,7 @@ export function extendHold(hold: Hold, at: Date, seconds: number): Hold {
 
 /** For a hold made or extended at that time; null when it ends too soon for a notice. */
 export function noticeTimeOf(expiresAt: Date, at: Date): Date | null {
-  const noticeAtMs = expiresAt.getTime() - noticeMs
+  const noticeAtMs = expiresAt.getTime() - noticeSeconds * 1_000
   return noticeAtMs > at.getTime() ? new Date(noticeAtMs) : null
 }
 

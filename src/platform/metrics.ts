@@ -34,7 +34,7 @@ export type Metrics = {
   readonly emergencySignIn: () => void
   /** A top-up reached a state. */
   readonly topup: (state: TopupState) => void
-  readonly hold: (step: HoldCount) => void
+  readonly hold: (step: HoldCount, times: number) => void
   readonly dispute: (state: DisputeState) => void
   /** A call to the card processor. */
   readonly processor: (result: ProcessorResult) => void
@@ -205,7 +205,7 @@ export function openMetrics(): Metrics {
     signIn: (who, result) => signIns.inc({ who, result }),
     emergencySignIn: () => emergencies.inc(),
     topup: (state) => topups.inc({ state }),
-    hold: (kind) => holds.inc({ kind }),
+    hold: (kind, times) => holds.inc({ kind }, times),
     dispute: (state) => state !== 'none' && disputes.inc({ state }),
     processor: (result) => processorCalls.inc({ result }),
     events: (counts) => {

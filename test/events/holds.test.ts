@@ -209,6 +209,44 @@ describe('it works', () => {
   })
 })
 
+const byId = (one: HoldBody, other: HoldBody) => (one.id < other.id ? -1 : 1)
+
+test('new holds and debits of one batch are reported together, in rows that are stored in one piece', async () => {
+  const app = callsOf(await newAppWithEvents(opened.service))
+  const users = await Promise.all(Array.from({ length: 3 }, () => newUser(opened.service, app)))
+  await Promise.all(users.map(({ serviceUserId }) => app.client.credit(serviceUserId, 100)))
+  await app.next()
+  const calls = Array.from({ length: 150 }, (_, i) => {
+    const { serviceUserId } = users[i % 3]!
+    return i % 2 === 0 ? app.holds.place(serviceUserId, 1, { expiresIn: 3 * day }) : app.client.debit(serviceUserId, 1)
+  })
+  const replies = await Promise.all(calls)
+  const made = replies.filter((_, i) => i % 2 === 0).map(holdOf)
+  const events = await app.next()
+  const created = events.filter(({ type }) => type === 'hold.created')
+  const reported = created.map(({ data }): HoldBody => {
+    const { serviceUserId: _, ...hold } = data as HoldBody
+    return hold
+  })
+  expect(reported.toSorted(byId)).toEqual(made.toSorted(byId))
+  expect(events).toHaveLength(150)
+  for (const { serviceUserId } of users) {
+    const own = events.filter(({ data }) => 'serviceUserId' in data && data.serviceUserId === serviceUserId)
+    const entries = own.flatMap(({ data }) => ('sequence' in data ? [data.sequence] : []))
+    expect(entries).toEqual(Array.from({ length: 25 }, (_, i) => i + 2))
+  }
+  const { rows } = await opened.service.db.pool.query(
+    `select max(cardinality(link_ids))::int as most from journal where client_id = $1 and hold_ids is not null`,
+    [app.clientId],
+  )
+  expect(rows[0]!.most).toBeWithin(1, 41)
+  const { rows: noticed } = await opened.service.db.pool.query(
+    `select distinct expires_at - notice_at = interval '1 day' as is_a_day from holds where client_id = $1`,
+    [app.clientId],
+  )
+  expect(noticed).toEqual([{ is_a_day: true }])
+})
+
 describe('it reports nothing else', () => {
   test('a repeat, a refusal and an extension that changes nothing are no events', async () => {
     const { app, serviceUserId } = await openShop()

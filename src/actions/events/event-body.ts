@@ -20,7 +20,7 @@ export function toEvent(recorded: RecordedEvent, clientId: string, currency: Cur
     return { id, number, timestamp: recorded.at.toISOString(), type: recorded.fact, data: { serviceUserId } }
   if ('hold' in recorded) {
     const { step, at, hold } = recorded.hold
-    const data = { serviceUserId, ...toHoldBody(hold, currency) }
+    const data = { serviceUserId, ...toHoldBody(hold, hold, currency) }
     return { id, number, timestamp: at.toISOString(), type: step ? stepTypes[step] : 'hold.created', data }
   }
   const { transfer } = recorded

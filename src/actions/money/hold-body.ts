@@ -7,17 +7,19 @@ import { holdIdOf } from '../../store/outcomes.ts'
 
 export function toHold(hold: HoldView, currency: Currency): HoldBody {
   const takenMinor = hold.capturedMinor + hold.extraMinor
-  return toHoldBody({ ...hold, takenMinor, remainingMinor: remainingOf(hold) }, currency)
+  return toHoldBody(hold, { takenMinor, remainingMinor: remainingOf(hold) }, currency)
 }
 
-export function toHoldBody(hold: HoldState, currency: Currency): HoldBody {
+type Sums = Pick<HoldState, 'takenMinor' | 'remainingMinor'>
+
+export function toHoldBody(hold: Omit<HoldState, keyof Sums>, sums: Sums, currency: Currency): HoldBody {
   const major = (minor: bigint) => majorNumber(minor, currency)
   return {
     id: holdIdOf(hold.id),
     status: hold.status,
     amount: major(hold.amountMinor),
-    captured: major(hold.takenMinor),
-    remaining: major(hold.remainingMinor),
+    captured: major(sums.takenMinor),
+    remaining: major(sums.remainingMinor),
     currency: currency.code,
     referenceType: hold.referenceType,
     referenceId: hold.referenceId,

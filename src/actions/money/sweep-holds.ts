@@ -84,7 +84,7 @@ async function closeTogether(
   if (due.length === 0) return none
   try {
     const closed = (await whileAlone(service, (tx) => expireFast(tx, due))) ?? none
-    for (const { walletId } of due) if (closed.has(walletId)) service.metrics.hold('expired')
+    service.metrics.hold('expired', due.filter(({ walletId }) => closed.has(walletId)).length)
     for (const walletId of closed) service.live.poke(walletId)
     return closed
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The pages that show holds to operators. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { getHoldLevels } from '../../store/books/hold-lists.ts'
+import { getHoldLevels, listHoldsByKey, type HoldCursor } from '../../store/books/hold-lists.ts'
 import { newClient, type Client } from '../../../test/client.ts'
 import { holdClient, holdOf, letHoldsAge } from '../../../test/holds.ts'
 import { parseCsv } from '../../../test/parse-csv.ts'
@@ -269,6 +269,34 @@ describe('the list of holds', () => {
     const { rows: audited } = await opened.service.db.pool.query(`select from audit where action = 'holds.exported'`)
     expect(audited).toHaveLength(2)
   })
+})
+
+const idsOf = ({ holds: listed }: Awaited<ReturnType<typeof listHoldsByKey>>) =>
+  listed.map(({ hold }) => `hold_${hold.id}`)
+
+test('a hold that is closed between two pages of an export is exported once', async () => {
+  const credentials = await newApp(opened.service)
+  const shop = newClient(opened.app.fetch, credentials)
+  const { serviceUserId, userId: walletId } = await newUser(opened.service, credentials)
+  await shop.credit(serviceUserId, 100)
+  const calls = holdClient(shop, credentials)
+  const placed = await Promise.all(
+    [1, 2, 3, 4, 5].map(async (amount) => holdOf(await calls.place(serviceUserId, amount))),
+  )
+  const exported: string[] = []
+  const read = (after?: HoldCursor) =>
+    listHoldsByKey(opened.service.db.pool, { clientId: undefined, walletId }, { after, limit: 2 })
+  const first = await read()
+  // One that was exported, and one that was not.
+  await calls.void(idsOf(first)[0]!)
+  await calls.void(placed.map(({ id: each }) => each).find((each) => !idsOf(first).includes(each))!)
+  for (
+    let page: Awaited<ReturnType<typeof read>> | undefined = first;
+    page;
+    page = page.next && (await read(page.next))
+  )
+    exported.push(...idsOf(page))
+  expect(exported.toSorted()).toEqual(placed.map(({ id: each }) => each).toSorted())
 })
 
 test('the page of an app counts its open holds, sums them and names the oldest', async () => {

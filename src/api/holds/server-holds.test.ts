@@ -219,6 +219,42 @@ describe('it works', () => {
     expect(await listed({ status: 'EXPIRED' })).toEqual([[ids[0], ids[2], ids[4]], null])
     expect(await listed({ status: 'OPEN' })).toEqual([[], null])
   })
+
+  test('one that is closed between two pages of the list is listed once', async () => {
+    const ids: string[] = []
+    for (let i = 1; i <= 4; i++) ids.unshift(holdOf(await holds.place(su, i)).id)
+    const pageOf = async (query: Record<string, string>) =>
+      ((await holds.list(su, { limit: '2', ...query })).body['holds'] as { id: string; status: string }[]).map(
+        ({ id, status }) => `${ids.indexOf(id)} ${status}`,
+      )
+    expect(await pageOf({})).toEqual(['0 OPEN', '1 OPEN'])
+    for (const id of ids.slice(0, 3)) await holds.void(id)
+    expect(await pageOf({ before: ids[1]! })).toEqual(['2 VOIDED', '3 OPEN'])
+  })
+
+  test('one that an older process closed, which does not write the state in its key, is closed', async () => {
+    const [closed, open] = [holdOf(await holds.place(su, 30)).id, holdOf(await holds.place(su, 20)).id]
+    await opened.service.db.pool.query(
+      `with hold as (
+         update holds set released = amount, closed_at = now(), ended_by = 'void', steps = 1 where id = $1 returning *
+       ), step as (
+         insert into hold_steps (wallet_id, hold_id, number, kind, amount, actor, captured, remaining, expires_at, at)
+         select wallet_id, id, 1, 'void', amount, 'app:' || client_id, 0, 0, expires_at, closed_at from hold
+       )
+       update wallets set held = held - 3000, open_holds = open_holds - 1 where id = $2`,
+      [closed.slice(5), user.userId],
+    )
+    expect(holdOf(await holds.read(closed))).toMatchObject({ status: 'VOIDED', remaining: 0 })
+    expect((await holds.capture(closed)).body['code']).toBe('HOLD_CLOSED')
+    const listed = async (query: Record<string, string>) =>
+      ((await holds.list(su, query)).body['holds'] as { id: string }[]).map(({ id }) => id)
+    expect([await listed({ status: 'OPEN' }), await listed({})]).toEqual([[open], [open, closed]])
+    await letHoldsAge(opened, 8 * 24 * 3_600)
+    expect(await figures()).toEqual([100, 100, 0])
+    expect((await client.debit(su, 100)).status).toBe(200)
+    expect(holdOf(await holds.read(closed))).toMatchObject({ status: 'VOIDED' })
+    await opened.service.db.pool.query('update holds set is_closed = true where id = $1', [closed.slice(5)])
+  })
 })
 
 describe('a repeat', () => {

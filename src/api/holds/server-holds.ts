@@ -89,9 +89,15 @@ function placeRoute(service: Service): Route {
       if (read.refusal) return read.refusal
       const { serviceUserId, referenceType, referenceId, description = null, expiresIn } = read.input
       const amountMinor = parseAmount(read.input.amount, currency)!
-      const asked = { serviceUserId, amountMinor, referenceType, referenceId, description }
-      const { arrivedAt } = call.context
-      const result = await placeHold(service, read.app, { ...asked, seconds: expiresIn ?? usualHoldSeconds, arrivedAt })
+      const result = await placeHold(service, read.app, {
+        serviceUserId,
+        amountMinor,
+        referenceType,
+        referenceId,
+        description,
+        seconds: expiresIn ?? usualHoldSeconds,
+        arrivedAt: call.context.arrivedAt,
+      })
       return answerHold(service, read.app, result)
     },
   }

@@ -5,12 +5,20 @@ import type { Queryable } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
 import { referenceKeyOfUuid } from '../outcomes.ts'
 import type { StepKind } from '../writer/hold-book.ts'
-import { holdClockSql, holdColumns, toSeenHold, type HoldRow, type SeenHold } from '../writer/stored-holds.ts'
+import {
+  holdClockSql,
+  holdColumns,
+  inEitherState,
+  isUnclosed,
+  toSeenHold,
+  type HoldRow,
+  type SeenHold,
+} from '../writer/stored-holds.ts'
 
 /** The holds of a wallet that nothing has closed, the first to end first; one of them may have expired. */
 export async function listUnclosedHolds(db: Queryable, walletId: string, limit: number): Promise<SeenHold[]> {
   const { rows } = await db.query<HoldRow>(
-    `select ${holdColumns}, ${holdClockSql} as at from holds h where h.wallet_id = $1 and h.closed_at is null
+    `select ${holdColumns}, ${holdClockSql} as at from holds h where h.wallet_id = $1 and ${isUnclosed}
      order by h.expires_at, h.id limit $2`,
     [walletId, limit],
   )
@@ -90,7 +98,7 @@ export async function listHoldsByIds(db: Queryable, ids: readonly string[], limi
   const { rows } = await db.query<HoldRow>(
     `with o as materialized (
        select reference_key, wallet_id from outcomes where reference_key = any($1::uuid[]) and is_hold limit $2)
-     select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.id = o.reference_key
+     select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.${inEitherState} and h.id = o.reference_key
      order by h.created_at desc, h.id`,
     [plainArray(ids, (id) => id), limit],
   )
@@ -156,25 +164,41 @@ export async function countLateHolds(db: Queryable, limit: number): Promise<numb
   return one(rows).count
 }
 
-/** What an export reads, in the order of the primary key: any number of holds, a page at a time. */
+export type HoldCursor = Pick<Hold, 'walletId' | 'id'> & {
+  readonly isClosed: boolean
+  /** The open holds of this wallet that were listed. One that is closed meanwhile comes again in the order of the key. */
+  readonly listed: readonly string[]
+}
+
+type KeyedRow = HoldRow & { readonly isClosed: boolean }
+
+/** What an export reads, in the order of the primary key: any number of holds, a page at a time, each once. */
 export async function listHoldsByKey(
   db: Queryable,
   { clientId, walletId }: { readonly clientId: string | undefined; readonly walletId: string | undefined },
-  { after, limit }: { readonly after: Pick<Hold, 'walletId' | 'id'> | undefined; readonly limit: number },
-): Promise<{ readonly holds: readonly SeenHold[]; readonly next: Pick<Hold, 'walletId' | 'id'> | undefined }> {
-  const { rows } = await db.query<HoldRow>(
-    `select ${holdColumns}, ${holdClockSql} as at from holds h
-     where (h.wallet_id, h.id) > (coalesce($1::uuid, '00000000-0000-0000-0000-000000000000'), coalesce($2::uuid, '00000000-0000-0000-0000-000000000000'))
-       ${walletId === undefined ? 'and $3::uuid is null' : 'and h.wallet_id = $3::uuid'}
-     order by h.wallet_id, h.id limit $4`,
-    [after?.walletId ?? null, after?.id ?? null, walletId ?? null, limit],
+  { after, limit }: { readonly after: HoldCursor | undefined; readonly limit: number },
+): Promise<{ readonly holds: readonly SeenHold[]; readonly next: HoldCursor | undefined }> {
+  const { rows } = await db.query<KeyedRow>(
+    `select ${holdColumns}, h.is_closed as "isClosed", ${holdClockSql} as at from holds h
+     where (h.wallet_id, h.is_closed, h.id) > (coalesce($1::uuid, '00000000-0000-0000-0000-000000000000'), coalesce($2::boolean, false),
+         coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
+       ${walletId === undefined ? 'and $4::uuid is null' : 'and h.wallet_id = $4::uuid'}
+     order by h.wallet_id, h.is_closed, h.id limit $5`,
+    [after?.walletId ?? null, after?.isClosed ?? null, after?.id ?? null, walletId ?? null, limit],
   )
-  const read = rows.map(toSeenHold)
-  const last = read.length < limit ? undefined : read.at(-1)?.hold
+  const wasListed = (row: KeyedRow) => after?.walletId === row.walletId && after.listed.includes(row.id)
+  const read = rows.filter((row) => !wasListed(row)).map(toSeenHold)
   return {
     holds: read.filter(({ hold }) => clientId === undefined || hold.clientId === clientId),
-    next: last && { walletId: last.walletId, id: last.id },
+    next: rows.length < limit ? undefined : cursorAfter(rows, after),
   }
+}
+
+function cursorAfter(rows: readonly KeyedRow[], before: HoldCursor | undefined): HoldCursor {
+  const { walletId, id, isClosed } = rows.at(-1)!
+  const open = rows.filter((row) => row.walletId === walletId && !row.isClosed).map((row) => row.id)
+  const listed = before?.walletId === walletId ? [...before.listed, ...open] : open
+  return { walletId, id, isClosed, listed }
 }
 
 /** No gauge counts further. */

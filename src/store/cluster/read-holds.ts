@@ -11,16 +11,16 @@ import { referenceKeyOfUuid, type Outcome } from '../outcomes.ts'
 import { newBook, type HoldBook, type HoldKey } from '../writer/hold-book.ts'
 import type { PendingPosting } from '../writer/posting.ts'
 import type { ResolvedLink } from '../writer/resolve-links.ts'
-import { holdColumns, toSeenHold, type HoldRow } from '../writer/stored-holds.ts'
+import { holdColumns, inEitherState, isUnclosed, toSeenHold, type HoldRow } from '../writer/stored-holds.ts'
 import { roundTrip, walletClockOf } from './batch.ts'
 
 /** In whole milliseconds, as in `holdClockSql`. The times of a wallet's holds all come from the clock of its node. */
 const clockSql = (walletId: string) => `date_trunc('milliseconds', ${walletClockOf(walletId)})`
 
 const openSql = `select ${clockSql('w.id')} as at, ${holdColumns}, w.id as "walletId"
-  from wallets w left join holds h on h.wallet_id = w.id and h.closed_at is null where w.id = any($1::uuid[])`
+  from wallets w left join holds h on h.wallet_id = w.id and ${isUnclosed} where w.id = any($1::uuid[])`
 const namedSql = `select ${clockSql('h.wallet_id')} as at, ${holdColumns} from holds h
-  where h.wallet_id = any($1::uuid[]) and h.id = any($2::uuid[])`
+  where h.wallet_id = any($1::uuid[]) and h.${inEitherState} and h.id = any($2::uuid[])`
 const capturedSql = `select t.reference_key as key from hold_steps s join transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
   where s.wallet_id = any($1::uuid[]) and s.hold_id = any($2::uuid[]) and t.reference_key = any($3::uuid[])`
 

@@ -3,6 +3,7 @@
  * can be visible before its transfers, and while a node is away, for a while.
  */
 import type { Transaction } from '../connection/database.ts'
+import { inEitherState } from '../writer/stored-holds.ts'
 
 type Unnumbered = {
   readonly writer: number
@@ -53,7 +54,7 @@ function keyOf({ walletId, sequence, holdId }: Event): string {
 /** A hold counts its steps, so it shows the steps up to that number, and itself as number 0. */
 const visibleHoldsSql = `select e.wallet_id as "walletId", e.hold_id as "holdId", e.number::text as sequence from holds h
   join unnest($1::uuid[], $2::uuid[], $3::bigint[]) as e(wallet_id, hold_id, number)
-    on e.wallet_id = h.wallet_id and e.hold_id = h.id and e.number <= h.steps`
+    on e.wallet_id = h.wallet_id and h.${inEitherState} and e.hold_id = h.id and e.number <= h.steps`
 const visibleTransfersSql = `select t.wallet_id as "walletId", null as "holdId", t.sequence::text as sequence from transfers t
   join unnest($1::uuid[], $2::bigint[]) as e(wallet_id, sequence) on e.wallet_id = t.wallet_id and e.sequence = t.sequence`
 

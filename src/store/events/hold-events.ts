@@ -3,6 +3,7 @@ import type { HoldStatus, HoldView } from '../../ledger/hold.ts'
 import type { Queryable } from '../connection/database.ts'
 import { referenceKeyOfUuid } from '../outcomes.ts'
 import type { StepKind } from '../writer/hold-book.ts'
+import { inEitherState } from '../writer/stored-holds.ts'
 
 /** A hold as apps see it. */
 export type HoldState = Pick<
@@ -51,12 +52,12 @@ const eventsSql = {
   name: 'find-hold-events',
   // By their keys: the limits make the planner look them up, also on tables that were never analysed.
   text: eventsSqlOf(`
-cross join lateral (select * from holds where wallet_id = e.wallet_id and id = e.hold_id limit 1) as h
+cross join lateral (select * from holds where wallet_id = e.wallet_id and ${inEitherState} and id = e.hold_id limit 1) as h
 left join lateral (
   select * from hold_steps where wallet_id = e.wallet_id and hold_id = e.hold_id and number = e.number limit 1) as s on true`),
   // One server has a hold and its steps.
   onCluster: eventsSqlOf(`
-join holds h on h.wallet_id = e.wallet_id and h.id = e.hold_id and h.wallet_id = any($1::uuid[])
+join holds h on h.wallet_id = e.wallet_id and h.${inEitherState} and h.id = e.hold_id and h.wallet_id = any($1::uuid[])
 left join hold_steps s on s.wallet_id = h.wallet_id and s.hold_id = h.id and s.number = e.number`),
 }
 

@@ -16,6 +16,8 @@ export type Fact =
 
 /** Below the size from which PostgreSQL stores a row's arrays apart from it. */
 export const maxEntriesPerRow = 64
+/** Of a row that may have the ids of holds besides. */
+const maxWithHolds = 40
 
 /** An entry to report to the app that posted it. */
 export type JournalEntry = { readonly clientId: string; readonly serviceUserId: string }
@@ -30,17 +32,23 @@ function linkUuidOf(serviceUserId: string): string | undefined {
 
 /**
  * The CTE of the fast statement. It aggregates the rows of `operation`, which come from `moved`, so it draws no serial before every
- * wallet of the batch is locked. `clients` is the parameter with the app of each part.
+ * wallet of the batch is locked. `clients` is the parameter with the app of each part. A new hold has no entry: its number is 0.
  */
-export function fastJournalSql(writer: string, clients: string): string {
+export function fastJournalSql(writer: string, clients: string, { hasHolds }: { readonly hasHolds: boolean }): string {
+  const [column, sequence, holdIds] = hasHolds
+    ? [', hold_ids', 'coalesce(sequence, 0)', holdIdsSql]
+    : ['', 'sequence', '']
   return `journalled as (
-  insert into journal (writer, client_id, link_ids, sequences)
-  select ${writer}::integer, (${clients}::text[])[part], link_ids, sequences from (
-    select part, array_agg(link_id order by ordinal) as link_ids, array_agg(sequence order by ordinal) as sequences
+  insert into journal (writer, client_id, link_ids, sequences${column})
+  select ${writer}::integer, (${clients}::text[])[part], link_ids, sequences${column} from (
+    select part, array_agg(link_id order by ordinal) as link_ids, array_agg(${sequence} order by ordinal) as sequences${holdIds}
     from operation where part is not null group by part order by part
   ) as of_batch
 )`
 }
+
+const holdIdsSql = `,
+      case when bool_or(is_hold) then array_agg(case when is_hold then reference_key end order by ordinal) end as hold_ids`
 
 /** Whether a batch has an entry to record. */
 export function hasEvents(batch: readonly { readonly hasEvents?: boolean }[]): boolean {
@@ -50,15 +58,18 @@ export function hasEvents(batch: readonly { readonly hasEvents?: boolean }[]): b
 type Asked = { readonly by: JournalEntry | { readonly walletId: string }; readonly hasEvents?: boolean }
 
 /** For each posting its link and the row of the journal it belongs to, or null; and the app of each row. */
-export function fastJournalValues(postings: readonly Asked[]): readonly string[] {
+export function fastJournalValues(
+  postings: readonly Asked[],
+  { hasHolds }: { readonly hasHolds: boolean },
+): readonly string[] {
+  const mostPerRow = hasHolds ? maxWithHolds : maxEntriesPerRow
   const clients: string[] = []
   const open = new Map<string, { part: number; left: number }>()
   const entries = postings.map(({ by, hasEvents }) => {
     const linkId = hasEvents && 'serviceUserId' in by ? linkUuidOf(by.serviceUserId) : undefined
     if (linkId === undefined || !('serviceUserId' in by)) return { linkId: null, part: null }
     let row = open.get(by.clientId)
-    if (!row || row.left === 0)
-      open.set(by.clientId, (row = { part: clients.push(by.clientId), left: maxEntriesPerRow }))
+    if (!row || row.left === 0) open.set(by.clientId, (row = { part: clients.push(by.clientId), left: mostPerRow }))
     row.left--
     return { linkId, part: row.part }
   })
@@ -68,9 +79,6 @@ export function fastJournalValues(postings: readonly Asked[]): readonly string[]
     textArray(clients, (clientId) => clientId),
   ]
 }
-
-/** Smaller rows, because these may have the ids of holds besides. */
-const maxPerCarefulRow = 40
 
 /** The link of an app and a user, or the last one after a disconnect: the app has its holds until they end. */
 const lastLinkSql = `cross join lateral (select id from links where user_id = e.wallet_id and client_id = e.client_id
@@ -101,7 +109,7 @@ insert into journal (writer, client_id, link_ids, sequences${hasHolds ? ', hold_
 select $1::integer, client_id, link_ids, sequences${hasHolds ? ', hold_ids' : ''} from (
   select client_id, array_agg(link_id order by ordinal) as link_ids, array_agg(sequence order by ordinal) as sequences,
     case when count(hold_id) > 0 then array_agg(hold_id order by ordinal) end as hold_ids
-  from (select *, (row_number() over (partition by client_id order by ordinal) - 1) / ${maxPerCarefulRow} as part from entry) as e
+  from (select *, (row_number() over (partition by client_id order by ordinal) - 1) / ${maxWithHolds} as part from entry) as e
   group by client_id, part order by part
 ) as of_batch`
 

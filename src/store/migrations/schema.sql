@@ -380,10 +380,12 @@ create table holds (
   steps integer not null default 0,
   initial_expires_at timestamp with time zone,
   notice_at timestamp with time zone,
-  constraint holds_pkey PRIMARY KEY (wallet_id, id),
+  is_closed boolean not null default false,
+  constraint holds_pkey PRIMARY KEY (wallet_id, is_closed, id),
   constraint holds_amount_check CHECK ((amount > 0)),
   constraint holds_captured_check CHECK ((captured >= 0)),
   constraint holds_closed_has_a_cause CHECK (((closed_at IS NULL) = (ended_by IS NULL))),
+  constraint holds_closed_has_a_time CHECK (((closed_at IS NOT NULL) OR (NOT is_closed))),
   constraint holds_closed_has_nothing_left CHECK (((closed_at IS NULL) = ((captured + released) < amount))),
   constraint holds_end_within_thirty_days CHECK ((expires_at <= (created_at + '720:00:00'::interval))),
   constraint holds_ended_by_check CHECK ((ended_by = ANY (ARRAY['capture'::text, 'void'::text, 'expiry'::text]))),
@@ -391,9 +393,8 @@ create table holds (
   constraint holds_released_check CHECK ((released >= 0)),
   constraint holds_within_amount CHECK (((captured + released) <= amount))
 ) with (fillfactor = 80);
+CREATE INDEX holds_closed_of_app ON holds USING btree (wallet_id, client_id, created_at, id) WHERE (closed_at IS NOT NULL);
 CREATE INDEX holds_notice ON holds USING btree (notice_at) WHERE ((notice_at IS NOT NULL) AND (closed_at IS NULL));
-CREATE INDEX holds_of_app ON holds USING btree (wallet_id, client_id, created_at, id);
-CREATE INDEX holds_open ON holds USING btree (wallet_id, id) WHERE (closed_at IS NULL);
 CREATE INDEX holds_open_of_app ON holds USING btree (client_id, expires_at, id) WHERE (closed_at IS NULL);
 
 create table journal (

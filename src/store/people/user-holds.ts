@@ -1,9 +1,16 @@
 /** A wallet's holds as its user's pages need them, of all apps. */
 import type { Queryable } from '../connection/database.ts'
 import type { StepKind } from '../writer/hold-book.ts'
-import { holdClockSql, holdColumns, toSeenHold, type HoldRow, type SeenHold } from '../writer/stored-holds.ts'
+import {
+  holdClockSql,
+  holdColumns,
+  isUnclosed,
+  toSeenHold,
+  type HoldRow,
+  type SeenHold,
+} from '../writer/stored-holds.ts'
 
-const isOpenSql = 'h.wallet_id = $1 and h.closed_at is null and h.expires_at > clock_timestamp()'
+const isOpenSql = `h.wallet_id = $1 and ${isUnclosed} and h.expires_at > clock_timestamp()`
 
 /** The open holds, newest first. */
 export async function listOpenHolds(db: Queryable, walletId: string, limit: number): Promise<SeenHold[]> {
@@ -44,9 +51,11 @@ export async function listHoldsWithSteps(
   { after, limit }: { readonly after: string | undefined; readonly limit: number },
 ): Promise<readonly (SeenHold & { readonly steps: readonly HoldStep[] })[]> {
   const { rows } = await db.query<HoldRow>(
-    `select ${holdColumns}, ${holdClockSql} as at from holds h where h.wallet_id = $1 and ($2::uuid is null or h.id > $2::uuid)
-     order by h.id limit $3`,
-    [walletId, after ?? null, limit],
+    `select ${holdColumns}, ${holdClockSql} as at from (
+       (select * from holds where wallet_id = $1 and not is_closed and id > $2 order by id limit $3)
+       union all (select * from holds where wallet_id = $1 and is_closed and id > $2 order by id limit $3)
+     ) h order by h.id limit $3`,
+    [walletId, after ?? '00000000-0000-0000-0000-000000000000', limit],
   )
   const steps = await db.query<HoldStep>(
     `select s.hold_id as "holdId", s.kind, s.amount as "amountMinor", s.sequence::float8 as sequence, s.actor, s.at

@@ -28,7 +28,7 @@ export type LaneEvents = {
   /** A batch, or one posting alone, failed. It is retried, or its caller gets the error. */
   readonly fault: (lane: Lane, error: unknown) => void
   /** A hold was created, captured, voided or extended, or has expired. */
-  readonly hold: (step: HoldCount) => void
+  readonly hold: (step: HoldCount, times: number) => void
   /** A configured node of the cluster cannot coordinate batches; other nodes do. */
   readonly nodeFault: (error: unknown) => void
   /** These nodes of the cluster are away; none: all are back. */

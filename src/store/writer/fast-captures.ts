@@ -29,7 +29,7 @@ with change as (
   update wallets w set balance = w.balance + c.amount, held = w.held + c.net_held, open_holds = w.open_holds - c.closed, sequence = w.sequence + 1
   from (
     select change.*, (change.captured + change.released = h.promised)::integer as closed from change cross join lateral (
-      select amount as promised from holds where wallet_id = change.wallet_id and id = change.hold_id
+      select amount as promised from holds where wallet_id = change.wallet_id and not is_closed and id = change.hold_id
         and steps = change.steps and expires_at > clock_timestamp() limit 1) as h
     where reference_key not in (
       select o.reference_key from unnest($8::uuid[]) as a(reference_key) join outcomes o on o.reference_key = a.reference_key)
@@ -39,9 +39,10 @@ with change as (
   returning c.*, w.balance, w.held, w.sequence, clock_timestamp() as at
 ), hold as (
   update holds h set captured = m.captured, released = m.released, steps = m.steps + 1,
+    is_closed = m.captured + m.released = h.amount,
     closed_at = case when m.captured + m.released = h.amount then date_trunc('milliseconds', m.at) end,
     ended_by = case when m.captured + m.released = h.amount then 'capture' end
-  from moved m where h.wallet_id = m.wallet_id and h.id = m.hold_id and h.steps = m.steps and h.expires_at > m.at
+  from moved m where h.wallet_id = m.wallet_id and not h.is_closed and h.id = m.hold_id and h.steps = m.steps and h.expires_at > m.at
   returning m.n, h.steps, h.captured + h.extra as captured, h.amount - h.captured - h.released as remaining, h.expires_at
 ), operation as (
   select m.wallet_id, m.hold_id, m.sequence, m.balance, m.held, m.at, m.amount, m.reference_key, o.counter_account, o.reference_type, o.reference_id,

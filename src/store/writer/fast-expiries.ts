@@ -19,9 +19,9 @@ with due as (
   where w.id = c.wallet_id and w.frozen_for is null
   returning w.id as wallet_id, clock_timestamp() as at
 ), hold as (
-  update holds h set released = h.amount - h.captured, closed_at = h.expires_at, ended_by = 'expiry', steps = d.steps + 1
+  update holds h set released = h.amount - h.captured, closed_at = h.expires_at, is_closed = true, ended_by = 'expiry', steps = d.steps + 1
   from due d join moved m on m.wallet_id = d.wallet_id
-  where h.wallet_id = d.wallet_id and h.id = d.hold_id and h.steps = d.steps and h.expires_at <= m.at
+  where h.wallet_id = d.wallet_id and not h.is_closed and h.id = d.hold_id and h.steps = d.steps and h.expires_at <= m.at
   returning h.id, h.steps, h.captured + h.extra as captured, h.expires_at
 ), step as (
   insert into hold_steps (wallet_id, hold_id, number, kind, amount, actor, captured, remaining, expires_at, at)

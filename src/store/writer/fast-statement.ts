@@ -19,11 +19,13 @@ import { asReplay, type ByLink, type PendingPosting, type PostingResult } from '
 type TextParts = {
   readonly changeSql: (holds: HoldParts) => string
   readonly clockSql: string
-  readonly holdParts: (first: number) => HoldParts
+  readonly holdParts: (first: number, isJournalled: boolean) => HoldParts
   /** For a batch with entries to report. The journal costs the other ones nothing. */
   readonly isJournalled: boolean
   /** For a batch with new holds. They too cost the other ones nothing. */
   readonly hasHolds: boolean
+  /** False for a batch of new holds alone: to prepare for entries costs each of 64 holds a microsecond. */
+  readonly hasEntries: boolean
   readonly isExpectedNew: boolean
 }
 
@@ -51,8 +53,9 @@ const journalParameters = 3
  * of the batch is written. The text for references that are expected to be new relies on that: it looks up only those of changes that
  * were not moved, which saves a sixth of the database's time, and a used reference of the others makes the batch collide.
  */
-function sqlOf({ changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, isExpectedNew }: TextParts): string {
-  const holds = hasHolds ? partsOf(usualParameters + (isJournalled ? journalParameters : 0) + 1) : noHolds
+function sqlOf(parts: TextParts): string {
+  const { changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, hasEntries, isExpectedNew } = parts
+  const holds = hasHolds ? partsOf(usualParameters + (isJournalled ? journalParameters : 0) + 1, isJournalled) : noHolds
   const repeatedSql = `repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
@@ -82,7 +85,7 @@ with change as (${changeSql(holds)}
   select u.wallet_id, null, u.balance, 0, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null, null, null' : ''}${holds.noColumns}
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
   join unmoved u on u.n = o.n where not u.is_frozen
-), ${ledgerRowsSql('$16', { hasHolds })}${holds.rows}${isJournalled ? `, ${fastJournalSql('$16', '$19')}` : ''}
+), ${ledgerRowsSql('$16', { hasHolds, hasEntries })}${holds.rows}${isJournalled ? `, ${fastJournalSql('$16', '$19', { hasHolds })}` : ''}
 select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end from (
   select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(held), array_agg(answer)${holds.time} from (
     select n, wallet_id, balance, held, 'moved' as answer${holds.timeOfMoved} from moved
@@ -113,16 +116,22 @@ const resolvedChangeSql = (holds: HoldParts) => `
 const linked = { changeSql: linkedChangeSql, clockSql: 'clock_timestamp()', holdParts }
 const resolved = { changeSql: resolvedChangeSql, clockSql: walletClockSql, holdParts: holdPartsOnNodes }
 
-const textsOf = (parts: Pick<TextParts, 'changeSql' | 'clockSql' | 'holdParts' | 'isExpectedNew'>) => {
-  const named = (name: string, of: Pick<TextParts, 'isJournalled' | 'hasHolds'>) => ({
+type Variant = Pick<TextParts, 'isJournalled' | 'hasHolds' | 'hasEntries'>
+
+const textsOf = (parts: Omit<TextParts, keyof Variant>) => {
+  const named = (name: string, variant: Variant) => ({
     name: parts.isExpectedNew ? `${name}-new` : name,
-    text: sqlOf({ ...parts, ...of }),
+    text: sqlOf({ ...parts, ...variant }),
   })
+  const plainAndJournalled = (suffix: string, variant: Omit<Variant, 'isJournalled'>) =>
+    [
+      named(`post-fast${suffix}`, { isJournalled: false, ...variant }),
+      named(`post-fast-journal${suffix}`, { isJournalled: true, ...variant }),
+    ] as const
   return {
-    plain: named('post-fast', { isJournalled: false, hasHolds: false }),
-    journalled: named('post-fast-journal', { isJournalled: true, hasHolds: false }),
-    holds: named('post-fast-holds', { isJournalled: false, hasHolds: true }),
-    journalledHolds: named('post-fast-journal-holds', { isJournalled: true, hasHolds: true }),
+    entries: plainAndJournalled('', { hasHolds: false, hasEntries: true }),
+    mixed: plainAndJournalled('-mixed', { hasHolds: true, hasEntries: true }),
+    holds: plainAndJournalled('-holds', { hasHolds: true, hasEntries: false }),
   }
 }
 
@@ -201,9 +210,9 @@ export async function postFast(
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
   const isJournalled = hasEvents(batch)
   const statements = links ? clusterStatements : isExpectedNew ? statementsForNew : fastStatements
-  const { plain, journalled, holds, journalledHolds } = statements
-  const [usual, reported] = hasHolds ? [holds, journalledHolds] : [plain, journalled]
-  const columns = await queryArrays(db, isJournalled ? reported : usual, [
+  const hasEntries = !batch.every(isNewHold)
+  const [plain, journalled] = statements[hasHolds ? (hasEntries ? 'mixed' : 'holds') : 'entries']
+  const columns = await queryArrays(db, isJournalled ? journalled : plain, [
     ...linkValues,
     plainArray(changes, ({ sum }) => sum.netMinor),
     plainArray(changes, ({ postings, sum }) => postings.length - sum.holds),
@@ -219,7 +228,7 @@ export async function postFast(
     textArray(asked, (posting) => posting.referenceId),
     textArray(asked, (posting) => posting.description),
     String(writer),
-    ...(isJournalled ? fastJournalValues(asked) : []),
+    ...(isJournalled ? fastJournalValues(asked, { hasHolds }) : []),
     ...(hasHolds ? holdValues(changes, planned) : []),
     ...(hasHolds && links ? [textArray(changes, ({ link }) => link.clientId)] : []),
   ])

@@ -20,7 +20,7 @@ import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import type { HoldEntry } from '../events/journal.ts'
 import { one } from '../connection/rows.ts'
-import { holdClockSql, holdColumns, toSeenHold, type HoldRow } from './stored-holds.ts'
+import { holdClockSql, holdColumns, inEitherState, isUnclosed, toSeenHold, type HoldRow } from './stored-holds.ts'
 import type { HoldResult, PendingPosting } from './posting.ts'
 
 export type StepKind = 'capture' | 'void' | 'expiry' | 'extend' | 'expiring'
@@ -49,15 +49,15 @@ export type HoldBook = {
 }
 
 /**
- * By their keys alone: `holds_open` for those of the wallets, the primary key for those that are named. The limit makes the planner look
+ * By their keys alone: wallet and state, or wallet and hold for those that are named. The limit makes the planner look
  * those up one by one: a plan that was made while the table was small is kept, and as a join it would read all holds.
  */
 const readSql = `
 select clock.at, h.* from (select ${holdClockSql} as at) clock left join (
-  select ${holdColumns} from holds h where h.wallet_id = any($1::uuid[]) and h.closed_at is null
+  select ${holdColumns} from holds h where h.wallet_id = any($1::uuid[]) and ${isUnclosed}
   union all
   select ${holdColumns} from unnest($2::uuid[], $3::uuid[]) as n(wallet_id, id)
-  cross join lateral (select * from holds where wallet_id = n.wallet_id and id = n.id limit 1) as h
+  cross join lateral (select * from holds where wallet_id = n.wallet_id and ${inEitherState} and id = n.id limit 1) as h
 ) h on true`
 
 export type HoldKey = { readonly walletId: string; readonly id: string }
@@ -153,8 +153,7 @@ function planReserve(book: HoldBook, walletId: string, posting: PendingPosting, 
     if (hold.walletId === walletId && hold.clientId === clientId && hold.closedAt === null) open++
   if (open >= maxOpenHolds) return { result: { kind: 'hold-refused', refusal: 'HOLD_LIMIT' } }
   const at = book.at(walletId)
-  const made = newHold({ ...posting, walletId, clientId, seconds }, at)
-  const hold = { ...made, noticeAt: posting.hasEvents ? noticeTimeOf(made.expiresAt, at) : null }
+  const hold = newHold(posting, { walletId, clientId, seconds }, at)
   const apply = () => change(book, hold, undefined, posting)
   return { operation: { amountMinor: 0n, heldMinor: hold.amountMinor, isReversal: false }, apply }
 }
@@ -200,11 +199,13 @@ const changedSql = `select * from unnest($18::uuid[], $19::uuid[], $20::bigint[]
 const writeSql = (changed: string, isChanged: string) => `
 with made as (
   insert into holds (wallet_id, id, client_id, reference_type, reference_id, description, amount, captured, released, extra, created_at,
-    expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at)
-  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
+    expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at, is_closed)
+  select *, closed_at is not null from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
     $10::bigint[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::text[], $15::integer[], $16::timestamptz[], $17::timestamptz[])
+    as m(wallet_id, id, client_id, reference_type, reference_id, description, amount, captured, released, extra, created_at,
+      expires_at, closed_at, ended_by, steps, initial_expires_at, notice_at)
 ), changed as (
-  update holds h set captured = c.captured, released = c.released, extra = c.extra, expires_at = c.expires_at, closed_at = c.closed_at,
+  update holds h set captured = c.captured, released = c.released, extra = c.extra, expires_at = c.expires_at, closed_at = c.closed_at, is_closed = c.closed_at is not null,
     ended_by = c.ended_by, steps = c.steps, initial_expires_at = c.initial_expires_at, notice_at = c.notice_at
   from (${changed}) as c where ${isChanged}
 ), step as (
@@ -222,10 +223,13 @@ const writeStatement = {
   name: 'write-holds',
   text: writeSql(
     `select c.*, l.ctid as row_id from (${changedSql}) as c
-    cross join lateral (select ctid from holds where wallet_id = c.wallet_id and id = c.id limit 1) as l`,
+    cross join lateral (select ctid from holds where wallet_id = c.wallet_id and not is_closed and id = c.id limit 1) as l`,
     'h.ctid = c.row_id',
   ),
-  onCluster: writeSql(changedSql, 'h.wallet_id = c.wallet_id and h.id = c.id and h.wallet_id = any($18::uuid[])'),
+  onCluster: writeSql(
+    changedSql,
+    'h.wallet_id = c.wallet_id and not h.is_closed and h.id = c.id and h.wallet_id = any($18::uuid[])',
+  ),
 }
 
 const time = (at: Date | null) => at && at.toISOString()

@@ -220,7 +220,7 @@ describe('a new hold', () => {
     },
   )
 
-  test('takes the fast lane; the lane of holds has those to be reported, and those that may be refused', async () => {
+  test('takes the fast lane, reported to its app or not; the lane of holds has those that may be refused', async () => {
     const lanes: string[] = []
     const { connection } = opened.service.db
     const events = {
@@ -240,7 +240,7 @@ describe('a new hold', () => {
       return [said(result), ...lanes]
     }
     expect(await lanesOf(10n, false)).toEqual([undefined, 'fast'])
-    expect(await lanesOf(10n, true)).toEqual([undefined, 'holds'])
+    expect(await lanesOf(10n, true)).toEqual([undefined, 'fast'])
     expect(await lanesOf(100n, false)).toEqual(['INSUFFICIENT_BALANCE', 'fast', 'holds'])
     await writer.close()
   })

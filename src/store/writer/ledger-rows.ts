@@ -3,11 +3,16 @@
 /**
  * Follows a statement's `operation` CTE, which has a row for each posting that posts or is refused for good: wallet_id,
  * sequence (null for a refusal and for a hold), balance and held after it, at, amount, the reference, and refusal (null when it
- * posts); with `hasHolds` also is_hold. `writer` is the parameter with the connection's number. Only that connection adds to the
- * position rows of that number, so no two connections wait for the total of a busy app.
+ * posts); with `hasHolds` also is_hold. Without `hasEntries` no row has a sequence. `writer` is the parameter with the connection's
+ * number. Only that connection adds to the position rows of that number, so no two connections wait for the total of a busy app.
  */
-export function ledgerRowsSql(writer: string, has: { readonly hasHolds: boolean }): string {
-  const { transfers, outcomes, positions } = ledgerInserts(writer, has)
+export function ledgerRowsSql(
+  writer: string,
+  { hasHolds, hasEntries = true }: { readonly hasHolds: boolean; readonly hasEntries?: boolean },
+): string {
+  const { transfers, outcomes, positions } = ledgerInserts(writer, { hasHolds })
+  // A statement that leaves out one of its parameters is refused.
+  if (!hasEntries) return `outcome as (${outcomes} where ${writer}::integer is not null\n)`
   return `transfer as (${transfers}
 ), outcome as (${outcomes}
 ), position as (${positions}

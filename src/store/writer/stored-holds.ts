@@ -4,6 +4,15 @@ import { plainArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import { referenceKeyOfUuid } from '../outcomes.ts'
 
+/** The key is wallet, state and id. A hold that may be open or closed is looked up in both states. */
+export const inEitherState = 'is_closed in (false, true)'
+
+/**
+ * The open holds of a wallet, by the key. An older process may have closed one without `is_closed`, so its end is asked for too: by `ended_by`,
+ * because `closed_at is null` would let the planner scan the index of all open holds where it has no statistics.
+ */
+export const isUnclosed = 'not h.is_closed and h.ended_by is null'
+
 export const holdColumns = `h.wallet_id as "walletId", h.id, h.client_id as "clientId", h.reference_type as "referenceType",
   h.reference_id as "referenceId", h.description, h.amount as "amountMinor", h.captured as "capturedMinor",
   h.released as "releasedMinor", h.extra as "extraMinor", h.created_at as "createdAt", h.expires_at as "expiresAt",
@@ -27,10 +36,10 @@ const findSql = {
   name: 'find-holds',
   text: `select ${holdColumns}, ${holdClockSql} as at from unnest($1::uuid[]) as i(id)
   cross join lateral (select wallet_id from outcomes where reference_key = i.id limit 1) as o
-  cross join lateral (select * from holds where wallet_id = o.wallet_id and id = i.id limit 1) as h`,
+  cross join lateral (select * from holds where wallet_id = o.wallet_id and ${inEitherState} and id = i.id limit 1) as h`,
   // The outcome may be on another server than the hold, so the outcomes are collected first.
   onCluster: `with o as materialized (select wallet_id, reference_key from outcomes where reference_key = any($1::uuid[]))
-  select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.id = o.reference_key`,
+  select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.${inEitherState} and h.id = o.reference_key`,
 }
 
 export async function findHolds(db: Queryable, ids: readonly string[]): Promise<Map<string, SeenHold>> {
@@ -62,22 +71,27 @@ const isStatusSql: Readonly<Record<HoldStatus, string>> = {
   EXPIRED: `(h."endedBy" = 'expiry' or (h."closedAt" is null and h."expiresAt" <= h.at))`,
 }
 
+const isOfPageSql = `h.client_id = $2 and ($3::uuid is null or (h.created_at, h.id) <
+  (select b.created_at, b.id from holds b where b.wallet_id = $1 and b.${inEitherState} and b.id = $3::uuid))`
+
 export type HoldPage = {
   readonly holds: readonly SeenHold[]
   /** The id from which the next page continues; undefined when this one read all of them. */
   readonly next: string | undefined
 }
 
-/** The holds of an app on a wallet, newest first. */
+/** The holds of an app on a wallet, newest first: its open ones, which are few, and the newest closed ones. */
 export async function listHolds(db: Queryable, filter: HoldFilter): Promise<HoldPage> {
   const { walletId, clientId, status, before, limit } = filter
   const { rows } = await db.query<HoldRow & { isLast: boolean; isShown: boolean }>(
     `with span as materialized (
        select ${holdColumns}, clock.at, row_number() over (order by h.created_at desc, h.id desc) as ordinal
        from (select ${holdClockSql} as at) clock cross join lateral (
-         select * from holds h where h.wallet_id = $1 and h.client_id = $2 and ($3::uuid is null or (h.created_at, h.id) <
-           (select b.created_at, b.id from holds b where b.wallet_id = $1 and b.id = $3::uuid))
-         order by h.created_at desc, h.id desc limit ${holdPageSpan}) h
+         select * from (
+           select * from holds h where h.wallet_id = $1 and ${isUnclosed} and ${isOfPageSql}
+           union all (select * from holds h where h.wallet_id = $1 and h.closed_at is not null and ${isOfPageSql}
+             order by h.created_at desc, h.id desc limit ${holdPageSpan})
+         ) h order by h.created_at desc, h.id desc limit ${holdPageSpan}) h
      ), shown as (
        select *, true as "isShown" from span h where ${status ? isStatusSql[status] : 'true'} order by ordinal limit $4::integer + 1
      )
@@ -98,5 +112,5 @@ export async function listHolds(db: Queryable, filter: HoldFilter): Promise<Hold
  */
 export function heldSql(alias: string): string {
   return `case when ${alias}.held = 0 then 0 else ${alias}.held - (select coalesce(sum(h.amount - h.captured - h.released), 0)::bigint
-    from holds h where h.wallet_id = ${alias}.id and h.closed_at is null and h.expires_at <= clock_timestamp()) end`
+    from holds h where h.wallet_id = ${alias}.id and ${isUnclosed} and h.expires_at <= clock_timestamp()) end`
 }

@@ -67,10 +67,10 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   const watch = setInterval(() => lanes.forEach(expire), 200)
   watch.unref()
   const slowLaneFor = ({ hold }: Posting) => (hold ? holds : careful)
-  /** The fast lane of the link, or of the wallet; undefined means a careful lane, where all changes of holds are that have to be reported to an app. */
+  /** The fast lane of the link, or of the wallet; undefined means a careful lane, which has the captures that are reported to an app. */
   const laneFor = (posting: Posting) => {
     const { by, hold, hasEvents } = posting
-    if ((hold && hasEvents) || isQuarantined(slowLaneFor(posting), posting)) return undefined
+    if ((hold?.kind === 'capture' && hasEvents) || isQuarantined(slowLaneFor(posting), posting)) return undefined
     if ('walletId' in by) return hold?.kind === 'capture' ? fast[laneOf(by.walletId, laneCount)] : undefined
     return hold && hold.kind !== 'reserve' ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
   }
