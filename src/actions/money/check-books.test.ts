@@ -75,7 +75,7 @@ type Part = 'next_sums_at' | 'next_pass_at' | 'next_slice_at'
 /** Runs the job once, with only these parts of the check due. */
 async function check(parts: Part[], service: Service = onLongRunning()): Promise<void> {
   const columns = (['next_sums_at', 'next_pass_at', 'next_slice_at'] as const).map(
-    (part) => `${part} = ${parts.includes(part) ? `'-infinity'` : `'infinity'`}`,
+    (part) => `${part} = ${parts.includes(part) ? `'2000-01-01'` : `'2100-01-01'`}`,
   )
   await query(`update books_check set ${columns.join(', ')}, next_log_at = 'infinity'`)
   await checkBooks(service)
