@@ -10,6 +10,7 @@ import { isConsistent, rootFromLeaf } from '../../sdk/verify/tree.ts'
 import { verifyProof } from '../../sdk/verify.ts'
 import { checkBooks } from '../../src/actions/money/check-books.ts'
 import { readPublicKey } from '../../src/actions/proofs/checkpoint.ts'
+import { describeLog } from '../../src/actions/proofs/describe-log.ts'
 import { proveEntry } from '../../src/actions/proofs/prove-entry.ts'
 import { publishEverywhere } from '../../src/actions/proofs/publish.ts'
 import { verifyLog } from '../../src/actions/proofs/verify-log.ts'
@@ -238,6 +239,25 @@ test('a data folder that was put back is on the same timeline, and a published c
     // What was lost stays where it was published.
     expect(await readdir(folder!)).toHaveLength(2)
   })
+})
+
+test('a log that two services sign under two addresses has another name for each of them', async () => {
+  const database = await testDatabase()
+  ends.push(database.drop)
+  const first = await open(database.connection, { PUBLIC_URL: 'http://one.test' })
+  const second = await open(database.connection, { PUBLIC_URL: 'http://two.test' })
+  ends.push(first.close, second.close)
+  await pay(first.service)
+  const { origin } = await sealNow(first.service)
+  expect(await describeLog(first.service)).toMatchObject({ origin, otherOrigins: [] })
+  await pay(first.service)
+  const { origin: other } = await sealNow(second.service)
+  expect(await describeLog(first.service)).toMatchObject({ origin, otherOrigins: [other] })
+  expect(await describeLog(second.service)).toMatchObject({ origin: other, otherOrigins: [origin] })
+  // The names that it had in other incarnations are no other names of this one.
+  await first.service.db.pool.query('update log_state set key = null')
+  await sealNow(first.service)
+  expect(await describeLog(first.service)).toMatchObject({ otherOrigins: [] })
 })
 
 test('a lost key is replaced under another name', async () => {

@@ -20,10 +20,15 @@ const publication: Publication = {
   ageMs: 1,
 }
 
-function examine(changes: { levels?: Partial<LogLevels>; publication?: Partial<Publication>; targetCount?: number }) {
-  const { targetCount = 1 } = changes
+function examine(changes: {
+  levels?: Partial<LogLevels>
+  publication?: Partial<Publication>
+  targetCount?: number
+  otherOrigins?: string[]
+}) {
+  const { targetCount = 1, otherOrigins = [] } = changes
   const targets = [{ name: '/mnt/log/', publication: { ...publication, ...changes.publication } }]
-  const log = { levels: { ...levels, ...changes.levels }, targets }
+  const log = { levels: { ...levels, ...changes.levels }, targets, origin: 'a/books/b', otherOrigins }
   return examineLog({ log, targetCount }).map(({ state, text }) => [state, text])
 }
 
@@ -60,5 +65,12 @@ test('an old seal is a warning', () => {
   expect(examine({ levels: { sealAgeSeconds: 3_601 } })[1]).toEqual([
     'warn',
     'The books have not been sealed for 60 min.',
+  ])
+})
+
+test('a log that is signed under two names is a warning', () => {
+  expect(examine({ otherOrigins: ['c/books/b'] })[2]).toEqual([
+    'warn',
+    'In the last hour the log was signed as c/books/b too, and not only as a/books/b.',
   ])
 })

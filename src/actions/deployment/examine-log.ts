@@ -4,14 +4,14 @@ import { publicationLateSeconds, sealLateSeconds, type DescribedLog } from '../p
 
 export type LogFacts = {
   /** Undefined before the first process has begun it. */
-  readonly log: Pick<DescribedLog, 'levels' | 'targets'> | undefined
+  readonly log: Pick<DescribedLog, 'levels' | 'targets' | 'origin' | 'otherOrigins'> | undefined
   readonly targetCount: number
 }
 
 const lateFix = 'docs/operations/runbooks.md#checkpoints-are-late.'
 
 export function examineLog(facts: LogFacts): Check[] {
-  return [checkPublished(facts), ...checkSealed(facts)]
+  return [checkPublished(facts), ...checkSealed(facts), ...checkNames(facts)]
 }
 
 function checkPublished({ log, targetCount }: LogFacts): Check {
@@ -52,6 +52,19 @@ function checkSealed({ log }: LogFacts): Check[] {
   const name = 'Seal of the books'
   if (age <= sealLateSeconds) return [{ name, state: 'good', text: `The books were sealed ${inMinutes(age)} ago.` }]
   return [{ name, state: 'warn', text: `The books have not been sealed for ${inMinutes(age)}.`, fix: lateFix }]
+}
+
+/** Readers of two names cannot compare their checkpoints. */
+function checkNames({ log }: LogFacts): Check[] {
+  if (!log || log.otherOrigins.length === 0) return []
+  return [
+    {
+      name: 'Name of the log',
+      state: 'warn',
+      text: `In the last hour the log was signed as ${log.otherOrigins.join(', ')} too, and not only as ${log.origin}.`,
+      fix: 'All processes of a database need the same PUBLIC_URL. If you have just changed it everywhere, this ends within an hour.',
+    },
+  ]
 }
 
 const inMinutes = (seconds: number) => `${Math.round(seconds / 60).toLocaleString('en')} min`

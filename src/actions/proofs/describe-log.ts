@@ -1,7 +1,7 @@
 /** The log as people see it: how old its seal is, where its checkpoints went, and what contradicts them. */
 import type { CheckpointTarget } from '../../platform/checkpoint-targets.ts'
 import { listIncarnations, type Incarnation } from '../../store/proofs/incarnations.ts'
-import { findLog, findNewestCheckpoint, type StoredCheckpoint } from '../../store/proofs/proof-log.ts'
+import { findLog, findNewestCheckpoint, listOtherOrigins, type StoredCheckpoint } from '../../store/proofs/proof-log.ts'
 import { listPublications, type LogLevels, type Publication } from '../../store/proofs/publications.ts'
 import { maskUrl } from '../webhooks/describe-endpoint.ts'
 import { canSign, logOrigin, readPublicKey, type Sealing } from './checkpoint.ts'
@@ -16,6 +16,8 @@ export type DescribedTarget = {
 export type DescribedLog = {
   readonly levels: LogLevels
   readonly origin: string
+  /** Under which the same log was signed in the last hour. */
+  readonly otherOrigins: readonly string[]
   /** Undefined where this process does not have the key that seals it. */
   readonly publicKey: string | undefined
   readonly newest: StoredCheckpoint | undefined
@@ -46,6 +48,7 @@ export async function describeLog(sealing: Sealing): Promise<DescribedLog | unde
   return {
     levels,
     origin,
+    otherOrigins: await listOtherOrigins(db.pool, origin, log.id),
     publicKey: hasKey ? await readPublicKey(sealing, log) : undefined,
     newest: await findNewestCheckpoint(db.pool, origin),
     targets: checkpointTargets.map((target) => ({

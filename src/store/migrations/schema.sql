@@ -483,7 +483,8 @@ create table log_leaves (
   constraint log_leaves_marks_check CHECK (((octet_length(marks) % 4) = 0))
 );
 CREATE UNIQUE INDEX log_leaves_audit ON log_leaves USING btree (subject) WHERE (kind = 'audit'::text);
-CREATE INDEX log_leaves_wallet ON log_leaves USING btree (subject) WHERE (kind = 'wallet'::text);
+CREATE INDEX log_leaves_few ON log_leaves USING btree (number) WHERE (kind = ANY (ARRAY['books'::text, 'incarnation'::text]));
+CREATE INDEX log_leaves_states ON log_leaves USING btree (subject, number) WHERE (kind = 'wallet'::text);
 CREATE TRIGGER log_leaves_append_only BEFORE DELETE OR UPDATE ON log_leaves FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER log_leaves_never_emptied BEFORE TRUNCATE ON log_leaves FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 revoke delete, truncate, update on log_leaves from current_user;

@@ -126,6 +126,16 @@ export async function findNewestCheckpoint(db: Queryable, origin: string): Promi
   return maybe(rows)
 }
 
+/** Other names under which this incarnation was signed in the last hour: processes with another host in PUBLIC_URL use this database. */
+export async function listOtherOrigins(db: Queryable, origin: string, id: string): Promise<readonly string[]> {
+  const { rows } = await db.query<{ origin: string }>(
+    `select origin from log_checkpoints where origin <> $1 and right(origin, length($2)) = $2 and at > clock_timestamp() - interval '1 hour'
+     group by origin order by max(at) desc limit 5`,
+    [origin, `/books/${id}`],
+  )
+  return rows.map((row) => row.origin)
+}
+
 /** The hashes of a proof in the log. Reads at most 256 rows for each subtree. */
 export async function readLogParts(db: Queryable, parts: readonly ProofPart[]): Promise<readonly Uint8Array[]> {
   const hashes = new Map<string, Uint8Array>()
