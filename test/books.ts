@@ -7,14 +7,14 @@ const invariants = {
     + coalesce((select sum(debited - credited) from positions), 0) as s) x where s <> 0`,
   'a position is what its transfers say': `select * from
     (select counter_account, sum(debited - credited) p, sum(transfers) n from positions group by 1) p full join
-    (select counter_account, -sum(amount) p, count(*) n from transfers group by 1) t using (counter_account)
+    (select counter_account, -sum(amount) p, count(*) n from all_transfers group by 1) t using (counter_account)
     where p.p is distinct from t.p or p.n is distinct from t.n`,
-  'a balance is the sum of its transfers': `select w.id from wallets w left join transfers t on t.wallet_id = w.id
+  'a balance is the sum of its transfers': `select w.id from wallets w left join all_transfers t on t.wallet_id = w.id
     group by w.id having w.balance <> coalesce(sum(t.amount), 0) or w.sequence <> count(t.wallet_id)`,
   'every entry follows from the one before': `select * from (select wallet_id, sequence, amount, balance_after,
       lag(balance_after, 1, 0) over w as before, row_number() over w as n,
       lag(created_at, 1, '-infinity') over w as earlier, created_at
-    from transfers window w as (partition by wallet_id order by sequence)) t
+    from all_transfers window w as (partition by wallet_id order by sequence)) t
     where balance_after <> before + amount or sequence <> n or created_at < earlier`,
   'no active wallet has less than zero available': `select id from wallets where balance - held < 0 and frozen_for is null`,
   'what a wallet holds is what remains of its holds': `select * from (select id, held from wallets where held <> 0) w full join
@@ -25,16 +25,16 @@ const invariants = {
     where w.open_holds is distinct from h.open_holds`,
   'the key of a hold has its state': `select id from holds where is_closed <> (closed_at is not null)`,
   'every hold has its outcome and every outcome of a hold its hold': `select * from holds h full join
-    (select * from outcomes where is_hold) o on o.reference_key = h.id and o.wallet_id = h.wallet_id where h.amount is distinct from -o.amount`,
+    (select * from all_outcomes where is_hold) o on o.reference_key = h.id and o.wallet_id = h.wallet_id where h.amount is distinct from -o.amount`,
   'what was captured is what the entries took': `select h.id from holds h left join hold_steps s on s.wallet_id = h.wallet_id and s.hold_id = h.id
-    left join transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
+    left join all_transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
     group by h.wallet_id, h.is_closed, h.id having h.captured + h.extra <> coalesce(-sum(t.amount), 0) or h.steps <> count(s.number)
       or h.captured + h.extra <> coalesce(sum(s.amount) filter (where s.kind = 'capture'), 0)`,
-  'every transfer has its outcome and every outcome its transfer': `select * from transfers t full join
-    (select * from outcomes where refusal is null and is_hold is null) o using (reference_key)
+  'every transfer has its outcome and every outcome its transfer': `select * from all_transfers t full join
+    (select * from all_outcomes where refusal is null and is_hold is null) o using (reference_key)
     where t.wallet_id is distinct from o.wallet_id or t.amount is distinct from o.amount
       or t.sequence is distinct from o.sequence or t.balance_after is distinct from o.balance`,
-  'no refusal moved money': `select 1 from transfers where reference_key in (select reference_key from outcomes where refusal is not null)`,
+  'no refusal moved money': `select 1 from all_transfers where reference_key in (select reference_key from all_outcomes where refusal is not null)`,
 }
 
 export async function expectBalancedBooks({ db }: { db: { pool: Queryable } }): Promise<void> {

@@ -1,4 +1,5 @@
 /** The fast statement, called directly: on a cluster, a lane resolves the links of a batch before. */
+import { noMark } from '../src/store/closing/closings.ts'
 import type { Queryable } from '../src/store/connection/database.ts'
 import { postFast, type FastAnswers } from '../src/store/writer/fast-statement.ts'
 import type { PendingPosting } from '../src/store/writer/posting.ts'
@@ -12,5 +13,5 @@ export async function postFastHere(
   { isExpectedNew = false }: { readonly isExpectedNew?: boolean } = {},
 ): Promise<FastAnswers> {
   const links = (await findCluster()) ? { links: await resolveLinks(db, batch) } : {}
-  return await postFast(db, batch, number, { ...links, isExpectedNew })
+  return await postFast(db, batch, number, { ...links, ...(isExpectedNew && { newSince: noMark }) })
 }

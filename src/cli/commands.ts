@@ -18,6 +18,7 @@ const files: readonly (readonly [firstWords: string, load: () => Promise<readonl
   ['doctor', async () => (await import('./doctor.ts')).doctorCommands],
   ['conform', async () => (await import('./conform.ts')).conformCommands],
   ['migrate', async () => (await import('./migrate.ts')).migrateCommands],
+  ['period', async () => (await import('./periods.ts')).periodCommands],
   ['distribute', async () => (await import('./distribute.ts')).distributeCommands],
   ['verify', async () => (await import('./books.ts')).booksCommands],
   ['verify-receipt log', async () => (await import('./proofs/receipts.ts')).receiptCommands],

@@ -89,7 +89,7 @@ export function parseTransactionId(text: string): string | undefined {
 type Row = [string, string, bigint, bigint, OutcomeRefusal | null, bigint, boolean]
 
 const findSql = `select reference_key, wallet_id, amount, balance, refusal, coalesce(held, 0), is_hold is not null
-  from outcomes where reference_key = any($1::uuid[])`
+  from all_outcomes where reference_key = any($1::uuid[])`
 
 export async function findOutcomes(db: Queryable, referenceKeys: string): Promise<Map<string, Outcome>> {
   const { rows } = await db.query<Row>({
@@ -124,8 +124,8 @@ export type FirstUse = {
 
 export async function listFirstUses(db: Queryable, referenceKeys: readonly string[]): Promise<FirstUse[]> {
   const { rows } = await db.query<FirstUse>(
-    `with o as materialized (select * from outcomes where reference_key = any($1::uuid[])),
-       t as materialized (select t.* from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence)
+    `with o as materialized (select * from all_outcomes where reference_key = any($1::uuid[])),
+       t as materialized (select t.* from o join all_transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence)
      select ${referenceKeyTextSql('o')} as "referenceKey", o.wallet_id as "walletId", o.amount as "amountMinor",
        o.balance as "balanceMinor", o.created_at as at, o.refusal, o.sequence::float8 as sequence,
        t.reference_id as "referenceId", t.description

@@ -81,7 +81,7 @@ async function listTransfers(
   filter: LedgerFilter = {},
 ): Promise<Transfer[]> {
   const { rows } = await db.query<Transfer>(
-    `select ${transferColumns} from transfers t where ${matchSql} order by t.sequence desc limit $17`,
+    `select ${transferColumns} from all_transfers t where ${matchSql} order by t.sequence desc limit $17`,
     [walletId, from, below, ...matchValues(filter), limit],
   )
   return rows
@@ -108,7 +108,7 @@ export async function sumMatches(
     `select t.counter_account as "counterAccount", ${isServiceOwnSql('t')} as "isOwn", count(*)::int as count,
        coalesce(sum(t.amount) filter (where t.amount > 0), 0)::bigint as "inMinor",
        coalesce(-sum(t.amount) filter (where t.amount < 0), 0)::bigint as "outMinor"
-     from transfers t where ${matchSql} group by 1, 2`,
+     from all_transfers t where ${matchSql} group by 1, 2`,
     [walletId, from, below, ...matchValues(filter)],
   )
   return rows
@@ -149,7 +149,7 @@ export async function listTransfersUpwards(
   { from, to, limit }: { from: number; to: number; limit: number },
 ): Promise<Transfer[]> {
   const { rows } = await db.query<Transfer>(
-    `select ${transferColumns} from transfers t where t.wallet_id = $1 and t.sequence >= $2 and t.sequence <= $3
+    `select ${transferColumns} from all_transfers t where t.wallet_id = $1 and t.sequence >= $2 and t.sequence <= $3
      order by t.sequence limit $4`,
     [walletId, from, to, limit],
   )
@@ -166,7 +166,7 @@ with recursive half as (
   union all
   select case when t.created_at < $2 then m.middle + 1 else h.low end, case when t.created_at < $2 then h.high else m.middle end
   from half h cross join lateral (select (h.low + h.high) / 2 as middle) m
-    join transfers t on t.wallet_id = $1 and t.sequence = m.middle
+    join all_transfers t on t.wallet_id = $1 and t.sequence = m.middle
   where h.low < h.high
 )
 select low::float8 as low from half where low = high`
@@ -181,7 +181,7 @@ export async function findFirstSequenceAt(db: Queryable, walletId: string, at: D
 export async function getBalanceAfter(db: Queryable, walletId: string, sequence: number): Promise<bigint> {
   if (sequence === 0) return 0n
   const { rows } = await db.query<{ balanceMinor: bigint }>(
-    'select balance_after as "balanceMinor" from transfers where wallet_id = $1 and sequence = $2',
+    'select balance_after as "balanceMinor" from all_transfers where wallet_id = $1 and sequence = $2',
     [walletId, sequence],
   )
   return one(rows).balanceMinor
@@ -196,7 +196,7 @@ export async function sumTransfers(
   const { rows } = await db.query<{ inMinor: bigint; outMinor: bigint }>(
     `select coalesce(sum(amount) filter (where amount > 0), 0)::bigint as "inMinor",
        coalesce(-sum(amount) filter (where amount < 0), 0)::bigint as "outMinor"
-     from transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3`,
+     from all_transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3`,
     [walletId, from, to],
   )
   return one(rows)
@@ -205,8 +205,8 @@ export async function sumTransfers(
 /** The entries of the outcomes in a range of keys: one, unless two share the code of their receipts. */
 export async function listTransfersByKeys(db: Queryable, { from, to }: KeyRange): Promise<Transfer[]> {
   const { rows } = await db.query<Transfer>(
-    `with o as materialized (select wallet_id, sequence from outcomes where reference_key between $1::uuid and $2::uuid limit 10)
-     select ${transferColumns} from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
+    `with o as materialized (select wallet_id, sequence from all_outcomes where reference_key between $1::uuid and $2::uuid limit 10)
+     select ${transferColumns} from o join all_transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
      order by t.created_at`,
     [from, to],
   )
@@ -233,10 +233,10 @@ export async function listTransfersOfAccount(
   return await transact(db, async (tx) => {
     await tx.query(`select set_config('enable_seqscan', 'off', true)`)
     const { rows } = await tx.query<Transfer>(
-      `select ${transferColumns} from transfers t
+      `select ${transferColumns} from all_transfers t
        where t.created_at >= $1 and t.created_at < $2 and t.counter_account = $3
          and ($4::uuid is null or (t.created_at, t.wallet_id, t.sequence)
-           > ((select c.created_at from transfers c where c.wallet_id = $4 and c.sequence = $5), $4, $5))
+           > ((select c.created_at from all_transfers c where c.wallet_id = $4 and c.sequence = $5), $4, $5))
        order by t.created_at, t.wallet_id, t.sequence limit $6`,
       [from, until, account, after?.walletId ?? null, after?.sequence ?? null, limit],
     )
@@ -266,7 +266,7 @@ export async function findTransfersOfAmount(
     return await transact(db, async (tx) => {
       await tx.query(`select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '1000', true)`)
       const { rows } = await tx.query<Transfer>(
-        `select ${transferColumns} from transfers t
+        `select ${transferColumns} from all_transfers t
          where t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[]) limit $4`,
         [from, until, amountsMinor, limit],
       )
@@ -307,7 +307,7 @@ export async function scanTransfersOfAmount(
     const spanMs = spans.shift()!
     const from = new Date(spanMs === Infinity ? 0 : now.getTime() - spanMs)
     const { rows } = await tx.query<Transfer>(
-      `select ${transferColumns} from transfers t
+      `select ${transferColumns} from all_transfers t
        where t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[])
        order by t.created_at desc, t.wallet_id, t.sequence desc limit $4`,
       [from, until, amountsMinor, limit - entries.length],

@@ -161,10 +161,10 @@ const pageSql = (
 ) => `select w.id, w.balance as "balanceMinor", ${held} as "heldMinor", w.sequence::float8 as "lastSequence", w.frozen_for as "frozenFor",
     w.frozen_reason as "frozenReason", page.below::float8 as below, ${transferColumns}
   from wallets w left join lateral (
-    select n.sequence + 1 as below from transfers n
+    select n.sequence + 1 as below from all_transfers n
     where n.wallet_id = w.id and n.sequence < coalesce($2::bigint, 9223372036854775807)
     order by n.sequence desc limit 1) page on true left join lateral (
-    select * from transfers t where t.wallet_id = w.id and t.sequence < page.below and t.sequence >= page.below - ${pageSpan}
+    select * from all_transfers t where t.wallet_id = w.id and t.sequence < page.below and t.sequence >= page.below - ${pageSpan}
       and ($3::text is null or t.counter_account = $3 or t.counter_account not like 'app:%')
     order by t.sequence desc limit $4) t on true
   where w.id = $1 order by t.sequence desc`
@@ -195,8 +195,8 @@ export async function findWalletWithTransfers(
 /** The transfer of a reference; undefined when the reference was never used, or was refused. */
 export async function findTransferByReference(db: Queryable, referenceKey: string): Promise<Transfer | undefined> {
   const { rows } = await db.query<Transfer>(
-    `with o as materialized (select wallet_id, sequence from outcomes where reference_key = $1)
-     select ${transferColumns} from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence`,
+    `with o as materialized (select wallet_id, sequence from all_outcomes where reference_key = $1)
+     select ${transferColumns} from o join all_transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence`,
     [referenceKey],
   )
   return maybe(rows)

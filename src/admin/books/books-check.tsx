@@ -170,6 +170,7 @@ const titles: Record<Check, string> = {
   'outcome-refusal-unfounded': 'A refusal had no reason',
   'outcome-without-wallet': 'An outcome belongs to no wallet',
   'outcome-without-hold': 'An outcome has no hold',
+  'outcome-twice': 'A reference has an outcome in two periods',
   'sealed-entry': 'An entry is not what was sealed',
   'sealed-record': 'An audit record is not what was sealed',
   'sealed-books': 'A sealed day is not what the positions are',

@@ -72,7 +72,7 @@ export async function listHoldSteps(
   const { rows } = await db.query<HoldStep>(
     `select s.number, s.kind, s.amount as "amountMinor", s.actor, s.reason, s.at, s.sequence::float8 as sequence,
        t.reference_type as "referenceType", t.reference_id as "referenceId"
-     from hold_steps s left join transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
+     from hold_steps s left join all_transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
      where s.wallet_id = $1 and s.hold_id = $2 order by s.number desc limit $3`,
     [walletId, id, limit],
   )
@@ -97,7 +97,7 @@ export async function listHoldsByIds(db: Queryable, ids: readonly string[], limi
   if (ids.length === 0) return []
   const { rows } = await db.query<HoldRow>(
     `with o as materialized (
-       select reference_key, wallet_id from outcomes where reference_key = any($1::uuid[]) and is_hold limit $2)
+       select reference_key, wallet_id from all_outcomes where reference_key = any($1::uuid[]) and is_hold limit $2)
      select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.${inEitherState} and h.id = o.reference_key
      order by h.created_at desc, h.id`,
     [plainArray(ids, (id) => id), limit],

@@ -12,7 +12,7 @@ export async function sumByCounterAccount(
   const { rows } = await db.query<Sums & { account: string }>(
     `select counter_account as account, coalesce(-sum(amount) filter (where amount < 0), 0)::bigint as "debitedMinor",
        coalesce(sum(amount) filter (where amount > 0), 0)::bigint as "creditedMinor"
-     from transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3 group by counter_account`,
+     from all_transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3 group by counter_account`,
     [walletId, from, to],
   )
   return new Map(rows.map(({ account, ...sums }) => [account, sums]))

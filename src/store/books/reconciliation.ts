@@ -121,7 +121,7 @@ export const movementKindSql = `case when m.reference_type = 'TOPUP' then 'charg
 
 /** `any(array(…))` makes the planner look outcomes up by key for any number of movements, also on a cluster. */
 export const outcomesOfMovements = `outcome as materialized (
-  select o.reference_key, o.amount from outcomes o
+  select o.reference_key, o.amount from all_outcomes o
   where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null
 )`
 

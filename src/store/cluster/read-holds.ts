@@ -21,7 +21,7 @@ const openSql = `select ${clockSql('w.id')} as at, ${holdColumns}, w.id as "wall
   from wallets w left join holds h on h.wallet_id = w.id and ${isUnclosed} where w.id = any($1::uuid[])`
 const namedSql = `select ${clockSql('h.wallet_id')} as at, ${holdColumns} from holds h
   where h.wallet_id = any($1::uuid[]) and h.${inEitherState} and h.id = any($2::uuid[])`
-const capturedSql = `select t.reference_key as key from hold_steps s join transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
+const capturedSql = `select t.reference_key as key from hold_steps s join all_transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
   where s.wallet_id = any($1::uuid[]) and s.hold_id = any($2::uuid[]) and t.reference_key = any($3::uuid[])`
 
 /** A wallet without open holds has a row of nulls, with its own id: of two columns of one name the driver returns the last. */

@@ -55,7 +55,7 @@ function keyOf({ walletId, sequence, holdId }: Event): string {
 const visibleHoldsSql = `select e.wallet_id as "walletId", e.hold_id as "holdId", e.number::text as sequence from holds h
   join unnest($1::uuid[], $2::uuid[], $3::bigint[]) as e(wallet_id, hold_id, number)
     on e.wallet_id = h.wallet_id and h.${inEitherState} and e.hold_id = h.id and e.number <= h.steps`
-const visibleTransfersSql = `select t.wallet_id as "walletId", null as "holdId", t.sequence::text as sequence from transfers t
+const visibleTransfersSql = `select t.wallet_id as "walletId", null as "holdId", t.sequence::text as sequence from all_transfers t
   join unnest($1::uuid[], $2::bigint[]) as e(wallet_id, sequence) on e.wallet_id = t.wallet_id and e.sequence = t.sequence`
 
 async function findVisible(tx: Transaction, rows: readonly Unnumbered[]): Promise<ReadonlySet<string>> {

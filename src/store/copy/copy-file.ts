@@ -52,6 +52,18 @@ export const textSettings = `set local datestyle = 'ISO, YMD'; set local timezon
 /** Its rows come from `migrate`, never from a copy. */
 export const migrationsTable = 'billfold_migrations'
 
+/** A copy has one period: what was closed is open again where the copy is restored. */
+const tablesOfClosings = ['closings', 'closed_references']
+
+export function isCopied({ name }: { readonly name: string }): boolean {
+  return name !== migrationsTable && !tablesOfClosings.includes(name)
+}
+
+/** Where the rows of a table are read: those of the ledger in all periods. */
+export function sourceOf({ name }: { readonly name: string }): string {
+  return name === 'transfers' || name === 'outcomes' ? `all_${name}` : name
+}
+
 export async function getMigration(db: Queryable): Promise<CopyHead['migration']> {
   const { rows } = await db.query<{ number: number; name: string; checksum: string }>(
     `select number, name, checksum from ${migrationsTable} order by number`,

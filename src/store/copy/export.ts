@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { contents, copyFormat, openChecksum, textSettings, type CopyEnd, type CopyHead } from './copy-file.ts'
-import { getMigration, migrationsTable } from './copy-file.ts'
+import { getMigration, isCopied, sourceOf } from './copy-file.ts'
 import { beginSnapshot, endSnapshot } from '../cluster/snapshot.ts'
 import type { Connection, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
@@ -66,7 +66,7 @@ async function writeAll(db: Queryable, write: Write, options: ExportOptions): Pr
     secretsKeys,
   }
   await writeLine(head)
-  const tables = (await listTables(db)).filter((table) => table.name !== migrationsTable)
+  const tables = (await listTables(db)).filter(isCopied)
   let total = 0
   for (const table of tables) {
     const columns = copiedColumns(table)
@@ -97,7 +97,7 @@ async function* readRows(db: Queryable, table: Table, columns: string[]): AsyncG
   const values = columns.map((name) => `${quoted(name)}::text`).join(', ')
   const key = table.primaryKey.map(quoted).join(', ')
   await db.query(
-    `declare copied no scroll cursor for select json_build_array(${values})::text as line from ${quoted(table.name)} ${key && `order by ${key}`}`,
+    `declare copied no scroll cursor for select json_build_array(${values})::text as line from ${quoted(sourceOf(table))} ${key && `order by ${key}`}`,
   )
   for (;;) {
     const { rows } = await db.query<[string]>({ text: `fetch ${rowsPerFetch} from copied`, rowMode: 'array' })

@@ -4,7 +4,7 @@ import { copiedColumns } from './export.ts'
 import { copyFormat, CopyRefused, isRow, openChecksum, textSettings, type CopyEnd, type CopyHead } from './copy-file.ts'
 import type { TableEnd, TableHead } from './copy-file.ts'
 import { openLines, type Lines } from './lines.ts'
-import { getMigration, migrationsTable } from './copy-file.ts'
+import { getMigration, isCopied, migrationsTable } from './copy-file.ts'
 import { continueSerials } from '../events/journal.ts'
 import { sqlState } from '../connection/database-unavailable.ts'
 import { beginSchemaChange } from '../cluster/snapshot.ts'
@@ -54,8 +54,9 @@ async function createTables(db: Queryable): Promise<void> {
 }
 
 async function restore(db: Queryable, input: Readable, options: ImportOptions): Promise<Imported> {
-  const tables = (await listTables(db)).filter((table) => table.name !== migrationsTable)
-  await holdEmpty(db, tables)
+  const all = (await listTables(db)).filter((table) => table.name !== migrationsTable)
+  await holdEmpty(db, all)
+  const tables = all.filter(isCopied)
   const lines = openLines(input)
   const head = await readHead(db, lines, options)
   const whole = openChecksum().update(lines.current)
@@ -75,7 +76,7 @@ async function restore(db: Queryable, input: Readable, options: ImportOptions): 
   if (end.tables !== count || end.rows !== rows || end.sha256 !== whole.digest('hex') || count !== tables.length)
     throw new CopyRefused('The copy is damaged: its parts do not add up to what its end says.')
   await continueSerials(db)
-  for (const { name } of tables) {
+  for (const { name } of all) {
     await db.query(`alter table ${quoted(name)} enable trigger user`)
     await db.query(`analyze ${quoted(name)}`)
   }

@@ -69,7 +69,7 @@ from (
 const feedSql = feedSqlOf({
   columnsSql: `case when j.hold_id is not null then j.sequence::text end as "entrySequence", ${transferColumns}`,
   transferSql: `left join lateral (
-    select * from transfers where j.hold_id is null and wallet_id = l.user_id and sequence = j.sequence limit 1) as t on true`,
+    select * from all_transfers where j.hold_id is null and wallet_id = l.user_id and sequence = j.sequence limit 1) as t on true`,
 })
 const clusterFeedSql = feedSqlOf({
   columnsSql: `j.sequence::text as "entrySequence"`,
@@ -81,7 +81,7 @@ async function readTransfers(db: Queryable, rows: readonly Row[]): Promise<reado
   const pointers = rows.filter(({ holdId, entrySequence }) => holdId === null && entrySequence !== null)
   if (pointers.length === 0) return rows
   const { rows: transfers } = await db.query<Transfer>(
-    `select ${transferColumns} from transfers t join unnest($1::uuid[], $2::bigint[]) as e(wallet_id, sequence)
+    `select ${transferColumns} from all_transfers t join unnest($1::uuid[], $2::bigint[]) as e(wallet_id, sequence)
      on e.wallet_id = t.wallet_id and e.sequence = t.sequence`,
     [pointers.map(({ linkUserId }) => linkUserId), pointers.map(({ entrySequence }) => entrySequence)],
   )

@@ -251,6 +251,30 @@ create table books_check (
   constraint books_check_only_row_check CHECK (only_row)
 );
 
+create table closings (
+  id integer not null,
+  closed_at timestamp with time zone not null default clock_timestamp(),
+  mark uuid not null default gen_random_uuid(),
+  transfers bigint,
+  outcomes bigint,
+  indexed_at timestamp with time zone,
+  constraint closings_pkey PRIMARY KEY (id),
+  constraint closings_counted CHECK ((num_nonnulls(transfers, outcomes, indexed_at) = ANY (ARRAY[0, 3]))),
+  constraint closings_id_check CHECK ((id > 0)),
+  constraint closings_outcomes_check CHECK ((outcomes >= 0)),
+  constraint closings_transfers_check CHECK ((transfers >= 0))
+);
+
+create table closed_references (
+  closing_id integer not null,
+  part integer not null,
+  bytes bytea not null,
+  constraint closed_references_pkey PRIMARY KEY (closing_id, part),
+  constraint closed_references_closing_id_fkey FOREIGN KEY (closing_id) REFERENCES closings(id),
+  constraint closed_references_bytes_check CHECK (((octet_length(bytes) >= 32) AND (octet_length(bytes) <= 1048576))),
+  constraint closed_references_part_check CHECK ((part >= 0))
+);
+
 create table code_handles (
   handle_hash bytea not null,
   email text not null,
@@ -1303,3 +1327,28 @@ create table work (
 CREATE INDEX work_due ON work USING btree (kind, due_at, key) WHERE (given_up_at IS NULL);
 CREATE INDEX work_failing ON work USING btree (failed_at) WHERE (failures > 0);
 CREATE INDEX work_given_up ON work USING btree (given_up_at) WHERE (given_up_at IS NOT NULL);
+
+create view all_outcomes as
+ SELECT reference_key,
+    wallet_id,
+    amount,
+    balance,
+    sequence,
+    created_at,
+    refusal,
+    held,
+    is_hold
+   FROM outcomes;
+
+create view all_transfers as
+ SELECT wallet_id,
+    sequence,
+    amount,
+    balance_after,
+    reference_key,
+    created_at,
+    counter_account,
+    reference_type,
+    reference_id,
+    description
+   FROM transfers;

@@ -37,7 +37,7 @@ test('schema.sql makes the same schema again', async () => {
 
 test('what cannot be described is refused, not left out', async () => {
   const problem = await withClient(async (client) => {
-    await client.query('create view two as select 2 as two')
+    await client.query('create materialized view two as select 2 as two')
     return await describeSchema(client).catch((error: Error) => error.message)
   })
   expect(problem).toContain('cannot describe two')

@@ -14,6 +14,7 @@ export async function describeSchema(db: Queryable): Promise<string> {
   )
   const parts = [head, ...functions.map((text) => `${unqualified(text).trim()};`)]
   for (const table of await listTables(db)) parts.push(await describeTable(db, table))
+  parts.push(...(await describeViews(db)))
   return `${parts.join('\n\n')}\n`
 }
 
@@ -36,6 +37,16 @@ async function describeTable(db: Queryable, table: Table): Promise<string> {
     ...(await describeRights(db, table, id)),
   ]
   return [`create ${kind} ${name(table.name)} (`, lines.join(',\n'), ending, ...after].join('\n')
+}
+
+/** `select *`, as the server expands it. Older ones write the table before each column. */
+async function describeViews(db: Queryable): Promise<string[]> {
+  const views = await readTexts(
+    db,
+    `select 'create view ' || quote_ident(relname) || ' as' || chr(10) || pg_get_viewdef(oid) as text
+     from pg_class where relnamespace = 'public'::regnamespace and relkind = 'v' order by relname collate "C"`,
+  )
+  return views.map((text) => text.replaceAll(/\b\w+\./g, ''))
 }
 
 async function describeColumns(db: Queryable, id: string): Promise<string[]> {
@@ -101,7 +112,7 @@ async function refuseUnknownKinds(db: Queryable): Promise<void> {
   const [unknown] = await readTexts(
     db,
     `select string_agg(relname, ', ') as text from pg_class where relnamespace = 'public'::regnamespace
-       and (relkind not in ('r', 'i', 'S') or relispartition)
+       and (relkind not in ('r', 'i', 'S', 'v') or relispartition)
      having count(*) > 0
      union all
      select string_agg(typname, ', ') from pg_type where typnamespace = 'public'::regnamespace and typtype in ('e', 'd', 'r')

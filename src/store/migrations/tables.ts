@@ -1,4 +1,5 @@
-/** The tables of the service, read from the database's catalogue: tables of new migrations are included. */
+/** The tables of the service, read from the database's catalogue: tables of new migrations are included, those of closed periods are not. */
+import { isClosedTableSql } from '../closing/closings.ts'
 import type { Queryable } from '../connection/database.ts'
 
 export type Column = { readonly name: string; readonly type: string; readonly isGenerated: boolean }
@@ -24,6 +25,7 @@ select c.relname as name,
   coalesce((select json_agg(distinct r.relname) from pg_constraint f join pg_class r on r.oid = f.confrelid
     where f.conrelid = c.oid and f.contype = 'f' and r.oid <> c.oid), '[]') as needs
 from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  and not (${isClosedTableSql('c.relname')})
 order by c.relname collate "C"`
 
 /** By name, but each table after those it references, so that they can be created or filled in this order. */

@@ -31,7 +31,7 @@ with searched as materialized (
   select w.id, w.sequence from wallets w where w.id = any(array(select user_id from searched))
 ), payment as materialized (
   select distinct on (d.link_id) d.link_id as of_link, t.*
-  from searched d join transfers t on t.wallet_id = d.user_id and t.sequence > d.looked_to and t.sequence <= d.looked_to + ${span}
+  from searched d join all_transfers t on t.wallet_id = d.user_id and t.sequence > d.looked_to and t.sequence <= d.looked_to + ${span}
   where t.counter_account = 'app:' || d.client_id and t.amount < 0 and not ${isServiceOwnSql('t')}
   order by d.link_id, t.sequence
 )

@@ -34,13 +34,13 @@ ${joinedSql} from (
   select s.ordinal, e.count, e.entries from ${rangesSql}
   cross join lateral (
     select count(bytes) as count, string_agg(bytes, ''::bytea) as entries
-    from (select ${entrySql} as bytes from transfers t where ${isInRange} order by t.sequence) t
+    from (select ${entrySql} as bytes from all_transfers t where ${isInRange} order by t.sequence) t
   ) e
 ) l group by (l.ordinal - 1) / $4::bigint`
 
 const entriesOnCluster = `
 with entry as materialized (
-  select s.ordinal, t.sequence, ${entrySql} as bytes from (select * from ${rangesSql}) s join transfers t on ${isInRange}
+  select s.ordinal, t.sequence, ${entrySql} as bytes from (select * from ${rangesSql}) s join all_transfers t on ${isInRange}
   where t.wallet_id = any($1::uuid[])
 )
 ${joinedSql} from (

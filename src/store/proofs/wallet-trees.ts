@@ -153,7 +153,7 @@ export async function findLeafFields(
     `select amount as "amountMinor", (extract(epoch from created_at) * 1000000)::bigint as "atMicros",
        json_build_object('counterAccount', counter_account, 'referenceType', reference_type, 'referenceId', reference_id,
          'description', description) as texts
-     from transfers where wallet_id = $1 and sequence = $2`,
+     from all_transfers where wallet_id = $1 and sequence = $2`,
     [walletId, sequence],
   )
   return maybe(rows)

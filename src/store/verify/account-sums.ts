@@ -12,7 +12,7 @@ export async function sumEntries(db: Queryable, { from, until }: WalletRange, da
   const { rows } = await db.query<Row>(
     `select counter_account as account, sum(greatest(-amount, 0)) as debited, sum(greatest(amount, 0)) as credited,
        count(*) as transfers
-     from transfers where ${inRange('wallet_id')} and created_at < $3::date::timestamp at time zone 'UTC' group by 1`,
+     from all_transfers where ${inRange('wallet_id')} and created_at < $3::date::timestamp at time zone 'UTC' group by 1`,
     [from, until, day],
   )
   return toSums(rows)

@@ -48,7 +48,7 @@ const rangeSql = faultyWalletsSql(`
   from (select * from wallets where ${inRange('id')}) w
   full join (select id from users where ${inRange('id')}) p on p.id = w.id
   full join (
-    select t.wallet_id, ${sumsOfEntries} from transfers t where ${inRange('t.wallet_id')} group by t.wallet_id
+    select t.wallet_id, ${sumsOfEntries} from all_transfers t where ${inRange('t.wallet_id')} group by t.wallet_id
   ) e on e.wallet_id = coalesce(w.id, p.id)`)
 
 /** A stretch that ends before the wallet's last entry cannot check its balance. */
@@ -59,7 +59,7 @@ const stretchSql = {
   from ${stretchesSql} 
   cross join lateral (select * from wallets where id = s.wallet_id offset 0) w
   cross join lateral (
-    select ${sumsOfEntries} from transfers t
+    select ${sumsOfEntries} from all_transfers t
     where t.wallet_id = s.wallet_id and t.sequence > s.sequence and t.sequence <= s.until
   ) e
   where s.until >= w.sequence`),
@@ -69,7 +69,7 @@ const stretchSql = {
     s.sequence + count(t.sequence) as entries, s.balance + coalesce(sum(t.amount), 0) as total,
     coalesce((max(array[t.sequence, t.balance_after]))[2], case when s.sequence > 0 then s.balance end) as last_balance
   from ${stretchesSql} join wallets w on w.id = s.wallet_id
-  left join transfers t on t.wallet_id = w.id and t.sequence > s.sequence and t.sequence <= s.until
+  left join all_transfers t on t.wallet_id = w.id and t.sequence > s.sequence and t.sequence <= s.until
   where w.id = any($1::uuid[]) and s.until >= w.sequence
   group by w.id, w.balance, w.held, w.sequence, w.frozen_for, s.sequence, s.balance`),
 }

@@ -1,4 +1,5 @@
 /** The state of the continuous check of the books: one row that all processes share. */
+import { isClosedTableSql } from '../closing/closings.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { rewritesOnNodesSql } from '../cluster/rewrites.ts'
 import { snapshotSql } from '../cluster/snapshot.ts'
@@ -150,7 +151,7 @@ export async function beginCheckStep(tx: Transaction, isSecond: boolean): Promis
 export async function countRewrites(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ count: bigint }>({
     text: `select coalesce(sum(n_tup_upd + n_tup_del), 0)::bigint as count from pg_stat_user_tables
-     where relid in ('transfers'::regclass, 'outcomes'::regclass)`,
+     where schemaname = 'public' and (relname in ('transfers', 'outcomes') or ${isClosedTableSql('relname')})`,
     onCluster: rewritesOnNodesSql,
   })
   return Number(one(rows).count)

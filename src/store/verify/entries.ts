@@ -64,7 +64,7 @@ const faultyEntriesSql = (entries: string) => `
 with entry as (${followed(entries)})
 ${faultsOfEntries}
 from entry e
-left join lateral (select * from outcomes o where o.reference_key = e.reference_key limit 1) o on true
+left join lateral (select * from all_outcomes o where o.reference_key = e.reference_key limit 1) o on true
 ${whereFaulty}`
 
 /**
@@ -75,7 +75,7 @@ const faultyEntriesOnCluster = (entries: string) => `
 with entry as materialized (${followed(entries)}), key as materialized (
   select reference_key from entry
 ), outcome as materialized (
-  select o.* from outcomes o where o.reference_key in (select reference_key from key)
+  select o.* from all_outcomes o where o.reference_key in (select reference_key from key)
 )
 ${faultsOfEntries}
 from entry e left join outcome o on o.reference_key = e.reference_key
@@ -103,14 +103,14 @@ const faultsOfEntries = `select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid
 const whereFaulty = `where e.is_checked and (${Object.values(truths).join(' and ')}) is not true
 order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
 
-const entriesOfRange = `select *, true as is_checked from transfers where ${inRange('wallet_id')}`
+const entriesOfRange = `select *, true as is_checked from all_transfers where ${inRange('wallet_id')}`
 /** The entry at the checkpoint is included as the predecessor; `is_checked` excludes it from the check. */
 const entriesOfStretches = `select t.*, t.sequence > s.sequence as is_checked from ${stretchesSql}  cross join lateral (
-  select * from transfers t
+  select * from all_transfers t
   where t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until order by t.sequence offset 0
 ) t`
 const stretchesOnCluster = `select t.*, t.sequence > s.sequence as is_checked from ${stretchesSql}
-  join transfers t on t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until
+  join all_transfers t on t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until
   where t.wallet_id = any($1::uuid[])`
 
 const rangeSql = { text: faultyEntriesSql(entriesOfRange), onCluster: faultyEntriesOnCluster(entriesOfRange) }

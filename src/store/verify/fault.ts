@@ -27,6 +27,7 @@ export const checks = [
   'outcome-refusal-unfounded',
   'outcome-without-wallet',
   'outcome-without-hold',
+  'outcome-twice',
   'position-differs',
   'books-unbalanced',
 ] as const

@@ -44,14 +44,14 @@ select * from (
 /** The limits make the planner look outcomes and entries up by their keys. */
 const holdsSql = {
   text: `with step as (${stepsSql(`lateral (
-      select t.amount from transfers t where t.wallet_id = s.wallet_id and t.sequence = s.sequence limit 1) t on true`)}
+      select t.amount from all_transfers t where t.wallet_id = s.wallet_id and t.sequence = s.sequence limit 1) t on true`)}
     )${faultsSql(
       contradictsSteps,
       `${holdsOfRange}
-      left join lateral (select o.amount from outcomes o where ${isOutcome} limit 1) o on true`,
+      left join lateral (select o.amount from all_outcomes o where ${isOutcome} limit 1) o on true`,
     )}`,
   // One server has a hold, its steps and their entries. Its outcome may be on another.
-  onCluster: `with step as (${stepsSql('transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence')}
+  onCluster: `with step as (${stepsSql('all_transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence')}
     ), found as materialized (
       select h.wallet_id, h.id, h.amount, s.wallet_id as step_wallet_id, s.hold_id, s.has_wrong_entry,
         ${contradictsSteps} as contradicts
@@ -59,7 +59,7 @@ const holdsSql = {
     ), key as materialized (
       select id from found where id is not null
     ), o as materialized (
-      select o.reference_key, o.wallet_id, o.amount, o.is_hold from outcomes o where o.reference_key in (select id from key)
+      select o.reference_key, o.wallet_id, o.amount, o.is_hold from all_outcomes o where o.reference_key in (select id from key)
     )${faultsSql(
       's.contradicts',
       `found h cross join lateral (select h.step_wallet_id as wallet_id, h.hold_id, h.has_wrong_entry, h.contradicts) s

@@ -1,4 +1,5 @@
 /** Checks across slices: both sides of the books against each other, and outcomes without an entry. */
+import { closedTable, listClosings } from '../closing/closings.ts'
 import type { Queryable } from '../connection/database.ts'
 import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
@@ -14,6 +15,7 @@ export async function verifyTotals(all: Connections, { isEntriesClean }: { isEnt
     async (db) => (counts = await countAll(db)),
     async (db) => faults.push(...(await verifyPositions(db))),
     async (db) => faults.push(...(await verifyRefusals(db))),
+    async (db) => faults.push(...(await verifyPeriods(db))),
   ]
   await inParallel(all, async (db) => {
     const task = tasks.shift()
@@ -32,8 +34,8 @@ const noCounts: Counts = { transfers: 0n, posted: 0n, refusals: 0n, held: 0n, ho
 async function countAll(db: Queryable): Promise<Counts> {
   const { rows } = await db.query<Counts>(`
     select transfers, posted, refusals, held, holds, balances, positions from
-      (select count(*) as transfers from transfers) t,
-      (select count(sequence) as posted, count(refusal) as refusals, count(is_hold) as held from outcomes) o,
+      (select count(*) as transfers from all_transfers) t,
+      (select count(sequence) as posted, count(refusal) as refusals, count(is_hold) as held from all_outcomes) o,
       (select count(*) as holds from holds) h,
       (select coalesce(sum(balance), 0) as balances from wallets) w,
       (select coalesce(sum(debited::numeric - credited), 0) as positions from positions) p`)
@@ -65,7 +67,7 @@ with kept as (
 ), entered as (
   select counter_account, (created_at at time zone 'UTC')::date as day, sum(greatest(-amount, 0)) as debited,
     sum(greatest(amount, 0)) as credited, count(*)::numeric as transfers
-  from transfers group by 1, 2
+  from all_transfers group by 1, 2
 )
 select counter_account, day, coalesce(k.debited, 0) as kept_debited, coalesce(k.credited, 0) as kept_credited,
   coalesce(k.transfers, 0) as kept_transfers, coalesce(e.debited, 0) as debited, coalesce(e.credited, 0) as credited,
@@ -97,9 +99,9 @@ order by 1 limit ${maxFaultsPerStatement}`
 
 /** On a cluster an outcome and its wallet may be on different servers: both are collected first. */
 const refusals = {
-  text: refusalsSql('', 'outcomes', 'wallets'),
+  text: refusalsSql('', 'all_outcomes', 'wallets'),
   onCluster: refusalsSql(
-    `with refusal as materialized (select * from outcomes where refusal is not null), wallet as materialized (
+    `with refusal as materialized (select * from all_outcomes where refusal is not null), wallet as materialized (
       select w.id from wallets w where w.id in (select wallet_id from refusal))`,
     'refusal',
     'wallet',
@@ -119,8 +121,26 @@ async function verifyRefusals(db: Queryable): Promise<Fault[]> {
   }))
 }
 
+/** Within one period the key of the table refuses a second outcome of a reference. */
+async function verifyPeriods(db: Queryable): Promise<Fault[]> {
+  const periods = ['outcomes', ...(await listClosings(db)).map(({ id }) => closedTable('outcomes', id))]
+  const pairs = periods.flatMap((one, i) => periods.slice(i + 1).map((other) => [one, other] as const))
+  if (pairs.length === 0) return []
+  const twiceSql = pairs.map(
+    ([one, other]) =>
+      `select o.reference_key, o.wallet_id from ${one} o join ${other} p on p.reference_key = o.reference_key`,
+  )
+  const { rows } = await db.query<Pick<OutcomeRow, 'reference_key' | 'wallet_id'>>(
+    `${twiceSql.join(' union all ')} limit ${maxFaultsPerStatement}`,
+  )
+  return rows.map((row) => ({
+    ...bookFault('outcome-twice', `Outcome ${row.reference_key}: two periods have it.`),
+    walletId: row.wallet_id,
+  }))
+}
+
 const holdOutcomesSql = `
-with o as materialized (select reference_key, wallet_id from outcomes where is_hold)
+with o as materialized (select reference_key, wallet_id from all_outcomes where is_hold)
 select o.reference_key, o.wallet_id from o left join holds h on h.wallet_id = o.wallet_id and h.id = o.reference_key
 where h.id is null order by 1 limit ${maxFaultsPerStatement}`
 
@@ -140,10 +160,10 @@ where o.refusal is null and o.is_hold is null and not exists (
 order by 1 limit ${maxFaultsPerStatement}`
 
 const orphans = {
-  text: orphansSql('', 'outcomes', 'transfers'),
+  text: orphansSql('', 'all_outcomes', 'all_transfers'),
   onCluster: orphansSql(
-    `with posted as materialized (select * from outcomes where sequence is not null), entry as materialized (
-      select t.wallet_id, t.sequence, t.reference_key from transfers t)`,
+    `with posted as materialized (select * from all_outcomes where sequence is not null), entry as materialized (
+      select t.wallet_id, t.sequence, t.reference_key from all_transfers t)`,
     'posted',
     'entry',
   ),

@@ -57,7 +57,7 @@ export async function findCheckpointAt(
   sequence: bigint,
 ): Promise<Checkpoint | undefined> {
   const { rows } = await db.query<Checkpoint>(
-    `select wallet_id as "walletId", sequence, balance_after as "balanceMinor" from transfers where wallet_id = $1 and sequence <= $2 order by sequence desc limit 1`,
+    `select wallet_id as "walletId", sequence, balance_after as "balanceMinor" from all_transfers where wallet_id = $1 and sequence <= $2 order by sequence desc limit 1`,
     [walletId, sequence],
   )
   return maybe(rows)

@@ -3,6 +3,7 @@
  * one statement writes. Postings the statement left undecided, and every posting of a failed batch, are retried in the
  * careful lane.
  */
+import type { ClosedReferences } from '../closing/closed-references.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane.ts'
 import { isUnavailable, type Connection } from '../connection/database.ts'
@@ -40,6 +41,7 @@ export type FastLane = LaneQueue & {
   /** Set once the first connection is open. */
   limits: Limits
   readonly node: NodeChoice
+  readonly closed: ClosedReferences
   /** The time that one batch takes, without its wait behind the previous one: an average that the latest batches dominate. */
   batchMs: number
   lastEndedAt: number
@@ -88,7 +90,7 @@ const answersPerTurn = 64
 
 export function openFastLane(
   connection: Connection,
-  { careful, holds }: { readonly careful: CarefulLane; readonly holds: CarefulLane },
+  { careful, holds, closed }: Pick<FastLane, 'careful' | 'holds' | 'closed'>,
   events: LaneEvents,
   node: NodeChoice,
 ): FastLane {
@@ -96,6 +98,7 @@ export function openFastLane(
     connection,
     careful,
     holds,
+    closed,
     events,
     waiting: newFairQueue(),
     underWay: new Map(),
@@ -311,7 +314,7 @@ function connect(lane: FastLane): Promise<BatchWriter> {
   }
   const open = async () => {
     const home = await openWriterClient(lane.connection, lockTimeoutMs, forget)
-    if (!home.client.isCluster()) return writeOn(home)
+    if (!home.client.isCluster()) return writeOn(home, lane.closed)
     const { connection, node, events, careful } = lane
     const { outage } = careful
     return await writeOnNodes(home, {
@@ -328,13 +331,13 @@ function connect(lane: FastLane): Promise<BatchWriter> {
   return opening
 }
 
-function writeOn(writer: WriterClient): BatchWriter {
+function writeOn(writer: WriterClient, closed: ClosedReferences): BatchWriter {
   const { client } = writer
   const guess = newGuess()
   return {
     limits: usualLimits,
     writerOf: () => writer,
-    post: (batch) => postWithCaptures(writer, batch, (others) => postGuessing(writer, guess, others)),
+    post: (batch) => postWithCaptures(writer, batch, (others) => postGuessing(writer, guess, closed, others)),
     isFaulty: () => false,
     end: client.end,
     destroy: client.destroy,

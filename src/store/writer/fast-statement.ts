@@ -7,6 +7,7 @@ import { maxBalanceMinor } from '../../ledger/money.ts'
 import { sumUp, type Sum } from '../../ledger/plan.ts'
 import { walletClockSql } from '../cluster/batch.ts'
 import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
+import { lastMarkSql, noMark } from '../closing/closings.ts'
 import type { Queryable } from '../connection/database.ts'
 import { fastJournalSql, fastJournalValues, hasEvents } from '../events/journal.ts'
 import { referenceKeyOfUuid, type Outcome, type OutcomeRefusal } from '../outcomes.ts'
@@ -26,7 +27,10 @@ type TextParts = {
   readonly hasHolds: boolean
   /** False for a batch of new holds alone: to prepare for entries costs each of 64 holds a microsecond. */
   readonly hasEntries: boolean
-  readonly isExpectedNew: boolean
+  /** The mark of the last closed period that the references were compared with, for references that are expected to be new. */
+  readonly newSince: string | undefined
+  /** The outcomes of all periods. On a cluster no period is closed, and not every server has the view. */
+  readonly outcomes: 'all_outcomes' | 'outcomes'
 }
 
 /** The parameters of every batch. Those of the journal follow, if it has them, and then those of holds. */
@@ -51,19 +55,23 @@ const journalParameters = 3
  *
  * A transaction that used one of the references after the snapshot makes `outcome` collide with outcomes_pkey: then nothing
  * of the batch is written. The text for references that are expected to be new relies on that: it looks up only those of changes that
- * were not moved, which saves a sixth of the database's time, and a used reference of the others makes the batch collide.
+ * were not moved, which saves a sixth of the database's time, and a used reference of the others makes the batch collide. The key has the
+ * references of the open period alone. The caller has compared the batch with the closed ones (closing/closed-references), and the
+ * statement moves nothing if a further one was closed.
  */
 function sqlOf(parts: TextParts): string {
-  const { changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, hasEntries, isExpectedNew } = parts
+  const { changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, hasEntries, newSince, outcomes } = parts
+  const isExpectedNew = newSince !== undefined
+  const isCurrent = isExpectedNew ? ` and ${lastMarkSql} = '${newSince}'` : ''
   const holds = hasHolds ? partsOf(usualParameters + (isJournalled ? journalParameters : 0) + 1, isJournalled) : noHolds
   const repeatedSql = `repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
-  join outcomes k on k.reference_key = o.reference_key${isExpectedNew ? ' where o.n not in (select n from moved)' : ''}
+  join ${outcomes} k on k.reference_key = o.reference_key${isExpectedNew ? ' where o.n not in (select n from moved)' : ''}
 )`
   const movedSql = `moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count, padding = null${holds.set}
-  from (select * from change where is_reachable${isExpectedNew ? '' : ' and n not in (select n from repeated)'} order by wallet_id) as c
+  from (select * from change where is_reachable${isExpectedNew ? isCurrent : ' and n not in (select n from repeated)'} order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
     and w.balance - w.held + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}${holds.guard}
   returning c.n, w.id as wallet_id, w.balance - c.net as balance, ${holds.heldBefore}, w.sequence - c.count as sequence, ${clockSql} as at${holds.movedColumns}
@@ -86,7 +94,7 @@ with change as (${changeSql(holds)}
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
   join unmoved u on u.n = o.n where not u.is_frozen
 ), ${ledgerRowsSql('$16', { hasHolds, hasEntries })}${holds.rows}${isJournalled ? `, ${fastJournalSql('$16', '$19', { hasHolds })}` : ''}
-select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end from (
+select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end${isExpectedNew ? `, array[${lastMarkSql}]` : ''} from (
   select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(held), array_agg(answer)${holds.time} from (
     select n, wallet_id, balance, held, 'moved' as answer${holds.timeOfMoved} from moved
     union all select n, wallet_id, balance, 0, case when is_frozen then 'frozen' else 'refused' end${holds.noTime} from unmoved
@@ -113,14 +121,25 @@ const resolvedChangeSql = (holds: HoldParts) => `
   select * from unnest($1::uuid[], $2::boolean[], ${sums}${holds.sums}) with ordinality
     as c(wallet_id, is_reachable, net, count, lowest, highest${holds.sumNames}, n)`
 
-const linked = { changeSql: linkedChangeSql, clockSql: 'clock_timestamp()', holdParts }
-const resolved = { changeSql: resolvedChangeSql, clockSql: walletClockSql, holdParts: holdPartsOnNodes }
+const linked = {
+  changeSql: linkedChangeSql,
+  clockSql: 'clock_timestamp()',
+  holdParts,
+  outcomes: 'all_outcomes',
+} as const
+const resolved = {
+  changeSql: resolvedChangeSql,
+  clockSql: walletClockSql,
+  holdParts: holdPartsOnNodes,
+  outcomes: 'outcomes',
+} as const
 
 type Variant = Pick<TextParts, 'isJournalled' | 'hasHolds' | 'hasEntries'>
 
 const textsOf = (parts: Omit<TextParts, keyof Variant>) => {
   const named = (name: string, variant: Variant) => ({
-    name: parts.isExpectedNew ? `${name}-new` : name,
+    name:
+      parts.newSince === undefined ? name : parts.newSince === noMark ? `${name}-new` : `${name}-new-${parts.newSince}`,
     text: sqlOf({ ...parts, ...variant }),
   })
   const plainAndJournalled = (suffix: string, variant: Omit<Variant, 'isJournalled'>) =>
@@ -135,10 +154,15 @@ const textsOf = (parts: Omit<TextParts, keyof Variant>) => {
   }
 }
 
-export const fastStatements = textsOf({ ...linked, isExpectedNew: false })
-export const statementsForNew = textsOf({ ...linked, isExpectedNew: true })
+export const fastStatements = textsOf({ ...linked, newSince: undefined })
+let forNew = { lastMark: noMark as string, texts: textsOf({ ...linked, newSince: noMark }) }
+/** Periods are closed rarely, so the texts for the last one are enough. */
+export function statementsForNew(lastMark: string) {
+  if (forNew.lastMark !== lastMark) forNew = { lastMark, texts: textsOf({ ...linked, newSince: lastMark }) }
+  return forNew.texts
+}
 /** The server of a cluster that has the journal writes every batch with entries to report. */
-const clusterStatements = textsOf({ ...resolved, isExpectedNew: false })
+const clusterStatements = textsOf({ ...resolved, newSince: undefined })
 
 type AnsweredRow = readonly [
   n: string,
@@ -167,6 +191,8 @@ export type FastAnswers = {
   readonly hasStandby: boolean
   /** Whether a reference was used before. */
   readonly hasRepeats: boolean
+  /** The mark of the last closed period, from a statement for new references. */
+  readonly lastMark?: string
   /** What it did to holds, besides making new ones. */
   readonly holdSteps?: readonly StepKind[]
   /** Why a part of the batch failed. */
@@ -176,8 +202,11 @@ export type FastAnswers = {
 type HowToPost = {
   /** On a cluster: the resolved link of each posting. */
   readonly links?: readonly (ResolvedLink | undefined)[]
-  /** The batch fails with a unique violation if a reference was used before, unless its change is not moved. */
-  readonly isExpectedNew?: boolean
+  /**
+   * For references that are in no closed period up to the one with this mark. The batch fails with a unique violation if a reference was used
+   * in the open period, unless its change is not moved. If a further period was closed, nothing moves.
+   */
+  readonly newSince?: string
 }
 
 /** Does not answer the callers: the lane first checks whether the commit reached the standby. */
@@ -185,7 +214,7 @@ export async function postFast(
   db: Queryable,
   batch: readonly PendingPosting[],
   writer: number,
-  { links, isExpectedNew = false }: HowToPost = {},
+  { links, newSince }: HowToPost = {},
 ): Promise<FastAnswers> {
   const hasHolds = batch.some(isNewHold)
   const changes = groupByLink(batch, hasHolds)
@@ -209,7 +238,7 @@ export async function postFast(
       ]
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
   const isJournalled = hasEvents(batch)
-  const statements = links ? clusterStatements : isExpectedNew ? statementsForNew : fastStatements
+  const statements = links ? clusterStatements : newSince === undefined ? fastStatements : statementsForNew(newSince)
   const hasEntries = !batch.every(isNewHold)
   const [plain, journalled] = statements[hasHolds ? (hasEntries ? 'mixed' : 'holds') : 'entries']
   const columns = await queryArrays(db, isJournalled ? journalled : plain, [
@@ -263,7 +292,14 @@ export async function postFast(
   }
   const hasWritten = answered.some(([, , , , answer]) => answer === 'moved' || answer === 'refused')
   const hasStandby = columns[width + 8]?.[0] === 't'
-  return { answers, hasWritten, hasStandby, hasRepeats: repeated.length > 0 }
+  const lastMark = newSince === undefined ? undefined : columns[width + 9]?.[0]
+  return {
+    answers,
+    hasWritten,
+    hasStandby,
+    hasRepeats: repeated.length > 0,
+    ...(lastMark !== undefined && { lastMark }),
+  }
 }
 
 type Planned = {

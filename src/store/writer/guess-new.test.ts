@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { findCluster } from '../../../test/postgres.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { noMark } from '../closing/closings.ts'
 import { sqlState } from '../connection/database.ts'
 import { referenceKeyOf } from '../outcomes.ts'
 import { openWriterClient, type WriterClient } from './connection.ts'
@@ -17,6 +18,7 @@ let opened: TestService
 let clientId: string
 let writer: WriterClient
 let guess: Guess
+const noClosings = { known: () => ({ lastMark: noMark, mayHave: () => false }), found: () => {} }
 const sent: string[] = []
 
 beforeAll(async () => {
@@ -56,7 +58,7 @@ const inShort = (result: PostingResult | undefined) =>
     ? [result.outcome.refusal ?? result.outcome.balanceMinor, result.replay ? 'replay' : 'first']
     : result?.kind
 const post = async (batch: readonly PendingPosting[]) => {
-  const results = new Map((await postGuessing(writer, guess, batch)).answers)
+  const results = new Map((await postGuessing(writer, guess, noClosings, batch)).answers)
   return batch.map((each) => inShort(results.get(each)))
 }
 const credits = (each: readonly TestUser[]) => each.map((user) => pending(user, 10n))
@@ -120,7 +122,7 @@ test.skipIf(isOnCluster)(
 test.skipIf(isOnCluster)('another fault of the batch is not taken for a used reference', async () => {
   const people = await users(8)
   const poison = { ...pending(people[0]!, 1n), description: '\u0000' } as PendingPosting
-  const refused = await postGuessing(writer, guess, [...credits(people.slice(1)), poison]).catch(
+  const refused = await postGuessing(writer, guess, noClosings, [...credits(people.slice(1)), poison]).catch(
     (error: unknown) => error,
   )
   expect(sqlState(refused)).toBe('22021')

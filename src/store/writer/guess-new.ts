@@ -1,7 +1,8 @@
 /**
  * Guesses that the references of a batch are new, while those of the latest batches were. A batch with a wrong guess writes nothing and is
- * posted again, with every reference looked up.
+ * posted again, with every reference looked up. So is a batch with a reference that a closed period may have.
  */
+import type { ClosedReferences } from '../closing/closed-references.ts'
 import { sqlState, uniqueViolation } from '../connection/database.ts'
 import type { WriterClient } from './connection.ts'
 import { postFast, type FastAnswers } from './fast-statement.ts'
@@ -21,12 +22,17 @@ export function newGuess(): Guess {
 export async function postGuessing(
   { client, number }: Pick<WriterClient, 'client' | 'number'>,
   guess: Guess,
+  closed: Pick<ClosedReferences, 'known' | 'found'>,
   batch: readonly PendingPosting[],
 ): Promise<FastAnswers> {
   if (batch.length >= fewestPostings && guess.batchesSinceRepeat >= batchesBeforeGuess) {
-    const answers = await postFast(client, batch, number, { isExpectedNew: true }).catch(undefinedIfUsed)
-    if (answers) return count(guess, answers)
-    guess.batchesSinceRepeat = 0
+    const known = closed.known()
+    if (known && !batch.some(({ referenceKey }) => known.mayHave(referenceKey))) {
+      const answers = await postFast(client, batch, number, { newSince: known.lastMark }).catch(undefinedIfUsed)
+      if (answers?.lastMark !== undefined) closed.found(answers.lastMark)
+      if (answers) return count(guess, answers)
+      guess.batchesSinceRepeat = 0
+    }
   }
   return count(guess, await postFast(client, batch, number))
 }

@@ -35,10 +35,10 @@ export function toSeenHold({ at, ...hold }: HoldRow): SeenHold {
 const findSql = {
   name: 'find-holds',
   text: `select ${holdColumns}, ${holdClockSql} as at from unnest($1::uuid[]) as i(id)
-  cross join lateral (select wallet_id from outcomes where reference_key = i.id limit 1) as o
+  cross join lateral (select wallet_id from all_outcomes where reference_key = i.id limit 1) as o
   cross join lateral (select * from holds where wallet_id = o.wallet_id and ${inEitherState} and id = i.id limit 1) as h`,
   // The outcome may be on another server than the hold, so the outcomes are collected first.
-  onCluster: `with o as materialized (select wallet_id, reference_key from outcomes where reference_key = any($1::uuid[]))
+  onCluster: `with o as materialized (select wallet_id, reference_key from all_outcomes where reference_key = any($1::uuid[]))
   select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.${inEitherState} and h.id = o.reference_key`,
 }
 

@@ -29,6 +29,7 @@ import { newPending, Unavailable } from './posting.ts'
 import { updateLinkDisconnected } from '../links.ts'
 import { captureStatement } from './fast-captures.ts'
 import { expiryStatement } from './fast-expiries.ts'
+import { noMark } from '../closing/closings.ts'
 import { fastStatements, statementsForNew } from './fast-statement.ts'
 import type { HoldResult, PostingResult } from './posting.ts'
 import { openWriter } from './writer.ts'
@@ -319,7 +320,7 @@ describe('a batch', () => {
       await client.query(
         `set enable_seqscan = off; set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan`,
       )
-      const asked = [fastStatements, statementsForNew].flatMap(({ entries, mixed, holds }) =>
+      const asked = [fastStatements, statementsForNew(noMark), statementsForNew(crypto.randomUUID())].flatMap(({ entries, mixed, holds }) =>
         [entries, mixed, holds].flatMap(([plain, journalled]) => {
           const forHolds = plain === entries[0] ? 0 : 4
           return [

@@ -5,6 +5,7 @@ import { standbyOf } from '../connection/standby.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { chooseNodes } from '../cluster/lane-nodes.ts'
 import { openOutage } from '../cluster/outage.ts'
+import { openClosedReferences } from '../closing/closed-references.ts'
 import { isFull, standingOf } from './fair-queue.ts'
 import {
   addToFastLane,
@@ -56,8 +57,9 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   const outage = openOutage(connection, events.outage)
   const careful = openCarefulLane(connection, events, outage)
   const holds = openCarefulLane(connection, events, outage, 'holds')
-  const fast = chooseNodes(laneCount).map((node) => openFastLane(connection, { careful, holds }, events, node))
-  const express = openFastLane(connection, { careful, holds }, events, chooseNodes(1)[0]!)
+  const closed = openClosedReferences(connection, (error) => events.fault('fast', error))
+  const fast = chooseNodes(laneCount).map((node) => openFastLane(connection, { careful, holds, closed }, events, node))
+  const express = openFastLane(connection, { careful, holds, closed }, events, chooseNodes(1)[0]!)
   const lanes = [...fast, express, careful, holds]
   const depths = () => ({
     fast: [...fast, express].reduce((sum, lane) => sum + depthOf(lane), 0),
@@ -124,6 +126,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
       while (lanes.some((lane) => depthOf(lane) > 0)) await sleep(5)
       clearInterval(watch)
       outage.close()
+      closed.close()
       await Promise.all([...[...fast, express].map(closeFastLane), closeCarefulLane(careful), closeCarefulLane(holds)])
     },
   }

@@ -1,0 +1,59 @@
+/** Closes the open period of the ledger, and builds the filters of closed periods that have none. */
+import { closeLedger } from '../../store/closing/close-ledger.ts'
+import { listClosings, type Closing } from '../../store/closing/closings.ts'
+import { indexClosing, type Indexed, type IndexOptions } from '../../store/closing/index-closing.ts'
+import type { Connection, OpenClient } from '../../store/connection/open-client.ts'
+import { openClient } from '../../store/connection/servers.ts'
+import { recordAudit, type Actor } from '../audit.ts'
+
+export type ClosedPeriod = Pick<Closing, 'id' | 'closedAt'> & Indexed
+
+type Options = IndexOptions & { readonly onClosed?: (closing: Closing) => void }
+
+/** Interrupted after the closing, it leaves a period without a filter, which the next call, or `indexPeriods`, builds. */
+export async function closePeriod(
+  connection: Connection,
+  actor: Actor,
+  options: Options = {},
+): Promise<ClosedPeriod[]> {
+  return await withPatientClient(connection, async (client) => {
+    const record = (db: Parameters<typeof recordAudit>[0], id: number) =>
+      recordAudit(db, actor, 'period.close', `period:${id}`)
+    const { signal } = options
+    const closing = await closeLedger(client, { record, ...(signal && { signal }) })
+    options.onClosed?.(closing)
+    return await indexMissing(client, options)
+  })
+}
+
+export async function indexPeriods(
+  connection: Connection,
+  actor: Actor,
+  options: IndexOptions = {},
+): Promise<ClosedPeriod[]> {
+  return await withPatientClient(connection, async (client) => {
+    const missing = (await listClosings(client)).filter(({ isIndexed }) => !isIndexed)
+    if (missing.length > 0) await recordAudit(client, actor, 'period.index', `period:${missing[0]!.id}`)
+    return await indexMissing(client, options)
+  })
+}
+
+async function indexMissing(client: OpenClient, options: IndexOptions): Promise<ClosedPeriod[]> {
+  const done: ClosedPeriod[] = []
+  for (const closing of await listClosings(client)) {
+    if (closing.isIndexed) continue
+    done.push({ id: closing.id, closedAt: closing.closedAt, ...(await indexClosing(client, closing, options)) })
+  }
+  return done
+}
+
+/** Counting and vacuuming a year takes minutes. */
+async function withPatientClient<T>(connection: Connection, work: (client: OpenClient) => Promise<T>): Promise<T> {
+  const settings = { statement_timeout: '0', idle_in_transaction_session_timeout: '0' }
+  const client = await openClient(connection, { name: 'billfold period', settings })
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,101 @@
+/** Lists the periods of the ledger, and closes the open one. */
+import { closePeriod, indexPeriods, type ClosedPeriod } from '../actions/money/close-period.ts'
+import { ClosingRefused } from '../store/closing/close-ledger.ts'
+import { listClosings, type Closing } from '../store/closing/closings.ts'
+import { openDatabase } from '../store/connection/database.ts'
+import { actorOf, CommandRefused, type Command, type Invocation } from './command.ts'
+import { withData, type Data } from './data.ts'
+import { openProgress } from './progress.ts'
+import { formatTime } from './table.ts'
+
+export const periodCommands: readonly Command[] = [
+  {
+    name: 'period close',
+    database: 'writes',
+    summary: 'close the open period of the ledger: debits no longer touch the indexes of its entries',
+    details: `The tables transfers and outcomes are renamed and created again, empty: no row is moved or changed. Everything still reaches the
+entries of closed periods: wallets, activity, statements, receipts, search, proofs and verify; and their references are answered as before.
+The service goes on. Batches wait for some milliseconds while the tables are exchanged. Then the command counts the closed entries and builds a
+filter of their references, which takes about a minute for 30 million; until it is done, a debit costs about a fifth more. Interrupted, it
+leaves only that to do: period index does it. A closed period is never opened again. docs/scaling.md says when it is worth it.`,
+    examples: ['period close', 'period close --as "Ann Example" --json'],
+    run: async (invocation) =>
+      await withData(invocation, async (data) => {
+        const done = await refusing(runIndexing(invocation, data, closePeriod))
+        const closed = done.at(-1)!
+        return { json: { closed: periodToJson(closed), indexed: done.map(({ id }) => id) }, text: describe(closed) }
+      }),
+  },
+  {
+    name: 'period index',
+    database: 'writes',
+    summary: 'build the filters of closed periods that have none, as after an interrupted period close',
+    examples: ['period index'],
+    run: async (invocation) =>
+      await withData(invocation, async (data) => {
+        const done = await runIndexing(invocation, data, indexPeriods)
+        const text = done.map(describe).join('\n') || 'Nothing to do: every closed period has its filter.'
+        return { json: { indexed: done.map(periodToJson) }, text }
+      }),
+  },
+  {
+    name: 'period list',
+    database: 'reads',
+    summary: 'list the closed periods of the ledger',
+    examples: ['period list', 'period list --json'],
+    run: async (invocation) =>
+      await withData(invocation, async ({ connection }) => {
+        const db = openDatabase(connection, 1)
+        try {
+          const closings = await listClosings(db.pool)
+          const text = closings.map(lineOf).join('\n') || 'No period is closed: all entries are in the open one.'
+          return { json: { periods: closings.map(closingToJson) }, text }
+        } finally {
+          await db.pool.end()
+        }
+      }),
+  },
+]
+
+async function runIndexing(
+  invocation: Invocation,
+  { connection }: Data,
+  run: typeof closePeriod,
+): Promise<ClosedPeriod[]> {
+  const progress = openProgress(invocation.io)
+  try {
+    return await run(connection, actorOf(invocation), {
+      signal: invocation.io.signal,
+      onClosed: ({ id }) => progress.show(`period ${id} is closed; counting its entries`),
+      onProgress: (done, of) => progress.show(`${done} of ${of} references`, done / of),
+    })
+  } finally {
+    progress.clear()
+  }
+}
+
+async function refusing<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof ClosingRefused ? new CommandRefused(error.message) : error
+  }
+}
+
+function describe({ id, transfers, outcomes, filterBytes }: ClosedPeriod): string {
+  return `Period ${id} is closed: ${transfers} entries, ${outcomes} references, ${(filterBytes / 2 ** 20).toFixed(1)} MiB of filter in the memory of each process.`
+}
+
+function lineOf({ id, closedAt, transfers, outcomes }: Closing): string {
+  const content =
+    transfers === null ? 'not indexed yet: run billfold period index' : `${transfers} entries, ${outcomes} references`
+  return `${id}  closed ${formatTime(closedAt)}  ${content}`
+}
+
+function closingToJson({ id, closedAt, transfers, outcomes, isIndexed }: Closing) {
+  return { id, closedAt: closedAt.toISOString(), entries: transfers, references: outcomes, isIndexed }
+}
+
+function periodToJson({ id, closedAt, transfers, outcomes, filterBytes }: ClosedPeriod) {
+  return { id, closedAt: closedAt.toISOString(), entries: transfers, references: outcomes, filterBytes }
+}

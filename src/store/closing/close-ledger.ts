@@ -1,0 +1,145 @@
+/**
+ * Closes the open period of the ledger: transfers and outcomes become tables of a closed period, and both begin again, empty. No row is
+ * moved or changed. It takes some milliseconds, during which batches wait; a batch before and a batch after it see all of both periods.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sqlState } from '../connection/database-unavailable.ts'
+import type { OpenClient, Queryable } from '../connection/open-client.ts'
+import { maybe, one } from '../connection/rows.ts'
+import { locks } from '../locks.ts'
+import { quoted } from '../migrations/tables.ts'
+import { closedTable, listClosings, type Closing } from './closings.ts'
+
+/** A sentence for the operator; nothing was changed. */
+export class ClosingRefused extends Error {
+  override name = 'ClosingRefused'
+}
+
+const tables = ['transfers', 'outcomes'] as const
+type TableName = (typeof tables)[number]
+
+/** Every batch waits while the lock is asked for, so it is asked for briefly, and again after a pause. */
+const lockTimeoutMs = 250
+const usualAttempts = 40
+/** Another transaction has the lock; or it and this one wait for each other. */
+const isLocked = (error: unknown) => ['55P03', '40P01'].includes(sqlState(error) ?? '')
+
+export type CloseOptions = {
+  /** In the transaction of the closing, before it. */
+  readonly record: (db: Queryable, id: number) => Promise<void>
+  readonly signal?: AbortSignal
+  readonly attempts?: number
+}
+
+export async function closeLedger(
+  client: OpenClient,
+  { record, signal, attempts = usualAttempts }: CloseOptions,
+): Promise<Closing> {
+  if (client.isCluster())
+    throw new ClosingRefused(
+      'The ledger of a cluster cannot be closed: its tables are divided among the nodes instead.',
+    )
+  for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted()
+    try {
+      return await closeOnce(client, record)
+    } catch (error) {
+      await client.query('rollback').catch(() => {})
+      if (!isLocked(error)) throw error
+      if (attempt === attempts) throw new ClosingRefused(await describeReaders(client, attempts))
+      await sleep(250 + Math.random() * 250)
+    }
+  }
+}
+
+async function closeOnce(client: OpenClient, record: CloseOptions['record']): Promise<Closing> {
+  await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
+  // No migration, and no second closing, meanwhile.
+  await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
+  const closings = await listClosings(client)
+  const { rows } = await client.query('select 1 from outcomes limit 1')
+  if (rows.length === 0) throw new ClosingRefused('There is nothing to close: the open period has no entries.')
+  const id = closings.length + 1
+  await record(client, id)
+  const definitions = await Promise.all(tables.map((name) => readDefinition(client, name)))
+  // In one message: while they run, no batch can.
+  await client.query(
+    [
+      `lock table ${tables.join()} in access exclusive mode`,
+      ...definitions.flatMap((definition) => renew(definition, id)),
+      ...tables.map((name) => viewSql(name, id)),
+      `insert into closings (id) values (${id})`,
+      'commit',
+    ].join(';\n'),
+  )
+  return one((await listClosings(client)).slice(-1))
+}
+
+type Definition = {
+  readonly name: TableName
+  readonly owner: string
+  readonly options: readonly string[]
+  readonly indexes: readonly { readonly name: string; readonly sql: string; readonly constraint: string | null }[]
+  readonly triggers: readonly string[]
+  /** Null: those that an owner has by default. */
+  readonly rights: readonly { readonly grantee: string; readonly privilege: string }[] | null
+}
+
+const definitionSql = `
+select c.relname as name, quote_ident(pg_get_userbyid(c.relowner)) as owner, coalesce(c.reloptions, '{}') as options,
+  (select json_agg(json_build_object('name', i.relname, 'sql', pg_get_indexdef(i.oid), 'constraint', pg_get_constraintdef(k.oid)))
+    from pg_index x join pg_class i on i.oid = x.indexrelid left join pg_constraint k on k.conindid = i.oid and k.conrelid = c.oid
+    where x.indrelid = c.oid) as indexes,
+  (select json_agg(pg_get_triggerdef(t.oid)) from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal) as triggers,
+  case when c.relacl is not null then coalesce((
+    select json_agg(json_build_object('privilege', a.privilege_type,
+      'grantee', case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end))
+    from aclexplode(c.relacl) a), '[]') end as rights
+from pg_class c where c.oid = $1::regclass`
+
+async function readDefinition(db: Queryable, name: TableName): Promise<Definition> {
+  const { rows } = await db.query<Definition>(definitionSql, [name])
+  return one(rows)
+}
+
+/** Gives the table and its indexes away to the closed period, and creates it again as it was. */
+function renew({ name, owner, options, indexes, triggers, rights }: Definition, id: number): string[] {
+  const closed = closedTable(name, id)
+  return [
+    `alter table ${name} rename to ${closed}`,
+    ...indexes.map((index) => `alter index ${quoted(index.name)} rename to ${quoted(`closed_${id}_${index.name}`)}`),
+    `revoke insert, update, delete, truncate on ${closed} from ${owner}`,
+    `create table ${name} (like ${closed} including all excluding indexes)`,
+    ...(options.length > 0 ? [`alter table ${name} set (${options.join(', ')})`] : []),
+    ...indexes.map(({ name: index, sql, constraint }) =>
+      constraint === null ? sql : `alter table ${name} add constraint ${quoted(index)} ${constraint}`,
+    ),
+    ...triggers,
+    ...(rights === null
+      ? []
+      : [
+          `revoke all on ${name} from ${owner}`,
+          ...rights.map(({ grantee, privilege }) => `grant ${privilege} on ${name} to ${grantee}`),
+        ]),
+  ]
+}
+
+function viewSql(name: TableName, periods: number): string {
+  const closed = Array.from({ length: periods }, (_, i) => ` union all select * from ${closedTable(name, i + 1)}`)
+  return `create or replace view all_${name} as select * from ${name}${closed.join('')}`
+}
+
+/** The transaction that has used the ledger longest. */
+async function describeReaders(db: Queryable, attempts: number): Promise<string> {
+  const { rows } = await db.query<{ pid: number; name: string; seconds: number }>(
+    `select a.pid, a.application_name as name, round(extract(epoch from clock_timestamp() - a.xact_start))::int as seconds
+     from pg_locks l join pg_stat_activity a on a.pid = l.pid
+     where l.relation in ('transfers'::regclass, 'outcomes'::regclass) and l.granted and a.pid <> pg_backend_pid()
+     order by a.xact_start limit 1`,
+  )
+  const reader = maybe(rows)
+  const who = reader
+    ? ` The longest reads since ${reader.seconds} s: "${reader.name}", process ${reader.pid} of the server.`
+    : ''
+  return `The ledger was in use at each of ${attempts} attempts, and nothing was changed: a verification, an export or a backup may be under way.${who} Try again when it has ended.`
+}

@@ -1,0 +1,216 @@
+/** Batches around a closing: what a process knows of closed periods, and what it does not know yet. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { eventually } from '../../../test/eventually.ts'
+import { lockWaitsSql } from '../../../test/lock-waits.ts'
+import { findCluster } from '../../../test/postgres.ts'
+import { newApp, newUsers, openTestService, operator, type TestService, type TestUser } from '../../../test/service.ts'
+import { closePeriod, indexPeriods } from '../../actions/money/close-period.ts'
+import { openClient } from '../connection/servers.ts'
+import { referenceKeyOf } from '../outcomes.ts'
+import { openWriterClient, type WriterClient } from '../writer/connection.ts'
+import { newGuess, postGuessing } from '../writer/guess-new.ts'
+import type { PendingPosting, Posting, PostingResult } from '../writer/posting.ts'
+import { closeLedger } from './close-ledger.ts'
+import { openClosedReferences, type ClosedReferences, type KnownClosings } from './closed-references.ts'
+import { listClosings, noMark } from './closings.ts'
+
+setDefaultTimeout(180_000)
+
+const isOnCluster = (await findCluster()) !== undefined
+
+let opened: TestService
+let clientId: string
+let writer: WriterClient
+const sent: string[] = []
+
+beforeAll(async () => {
+  opened = await openTestService()
+  clientId = (await newApp(opened.service)).clientId
+  const real = await openWriterClient(opened.service.db.connection, 5_000, () => {})
+  const query = (asked: { readonly name: string }) => {
+    sent.push(asked.name)
+    return real.client.query(asked as never)
+  }
+  writer = { ...real, client: { ...real.client, query: query as never } }
+})
+afterAll(async () => {
+  await writer.client.end()
+  await expectBalancedBooks(opened.service)
+  await opened.close()
+})
+
+const connection = () => opened.service.db.connection
+const pool = () => opened.service.db.pool
+const patient = (name = 'test') =>
+  openClient(connection(), { name, settings: { statement_timeout: '0', idle_in_transaction_session_timeout: '0' } })
+const closeUnindexed = async (attempts = 40) => {
+  const client = await patient()
+  try {
+    return await closeLedger(client, { record: async () => {}, attempts })
+  } finally {
+    await client.end()
+  }
+}
+const users = (count: number) => newUsers(opened.service, { clientId }, count)
+const posting = ({ serviceUserId }: TestUser, amountMinor: bigint, id: string = crypto.randomUUID()): Posting => ({
+  by: { clientId, serviceUserId },
+  amountMinor,
+  isReversal: false,
+  referenceKey: referenceKeyOf({ namespace: 'closed', type: 'TEST', id }),
+  counterAccount: `app:${clientId}`,
+  referenceType: 'TEST',
+  referenceId: id,
+  description: null,
+})
+const inShort = (result: PostingResult | undefined) =>
+  result?.kind === 'outcome' ? [result.outcome.balanceMinor, result.replay ? 'replay' : 'first'] : result?.kind
+const knowing = (known: KnownClosings | undefined) => {
+  const found: string[] = []
+  return { known: () => known, found: (lastMark: string) => void found.push(lastMark), marks: found }
+}
+const post = async (batch: readonly Posting[], closed: Pick<ClosedReferences, 'known' | 'found'>) => {
+  sent.length = 0
+  const { answers } = await postGuessing(writer, newGuess(), closed, batch as PendingPosting[])
+  const results = new Map<unknown, PostingResult>(answers)
+  return batch.map((each) => inShort(results.get(each)))
+}
+const lastMark = async () => (await listClosings(pool())).at(-1)?.mark
+const balances = async (of: readonly TestUser[]) => {
+  const { rows } = await pool().query<{ balance: bigint }>(
+    'select balance from unnest($1::uuid[]) with ordinality as i(id, n) join wallets w on w.id = i.id order by n',
+    [of.map(({ userId }) => userId)],
+  )
+  return rows.map(({ balance }) => balance)
+}
+/** Reads what is closed, as a service does. */
+const readKnown = async () => {
+  const faults: unknown[] = []
+  const closed = openClosedReferences(connection(), (error) => faults.push(error))
+  await eventually(async () => faults.length > 0 || closed.known() !== undefined, true)
+  closed.close()
+  return { known: closed.known(), faults }
+}
+
+describe.skipIf(isOnCluster)('a batch', () => {
+  test('moves nothing, and reports the mark, if a period was closed that the process does not know', async () => {
+    const people = await users(10)
+    const [first, ...others] = people as [TestUser, ...TestUser[]]
+    const used = posting(first, 10n)
+    await opened.service.writer.post(used)
+    await closeUnindexed()
+    // The process believes that nothing is closed, and that the reference is new.
+    const closed = knowing({ lastMark: noMark, mayHave: () => false })
+    const batch = [posting(first, 10n, used.referenceId), ...others.map((user) => posting(user, 10n))]
+    expect(await post(batch, closed)).toEqual([[10n, 'replay'], ...others.map(() => undefined)])
+    expect(sent).toEqual(['post-fast-new'])
+    expect(closed.marks).toEqual([await lastMark()] as string[])
+    expect(await balances(people)).toEqual([10n, ...others.map(() => 0n)])
+    // The service itself, whose writer was as ignorant, answers every one of them.
+    const results = await Promise.all(batch.map((each) => opened.service.writer.post(each)))
+    expect(results.map(inShort)).toEqual([[10n, 'replay'], ...others.map(() => [10n, 'first'])])
+    expect(await balances(people)).toEqual(people.map(() => 10n))
+  })
+
+  test('looks every reference up while a filter is missing, and after it is there those that it may have', async () => {
+    const people = await users(9)
+    const [first, ...others] = people as [TestUser, ...TestUser[]]
+    const used = posting(first, 10n)
+    await opened.service.writer.post(used)
+    await closeUnindexed()
+    expect((await readUnindexed()) === undefined).toBe(true)
+    const batch = () => [posting(first, 10n, used.referenceId), ...others.map((user) => posting(user, 10n))]
+    expect(await post(batch(), knowing(undefined))).toEqual([[10n, 'replay'], ...others.map(() => [10n, 'first'])])
+    expect(sent).toEqual(['post-fast'])
+    await indexPeriods(connection(), operator)
+    const { known, faults } = await readKnown()
+    expect([known?.lastMark, faults]).toEqual([await lastMark(), []])
+    expect(await post(batch(), knowing(known))).toEqual([[10n, 'replay'], ...others.map(() => [20n, 'first'])])
+    expect(sent).toEqual(['post-fast'])
+    expect(await balances(people)).toEqual([10n, ...others.map(() => 20n)])
+    // Without the used one, in no filter: the usual statement for new references.
+    const fresh = people.map((user) => posting(user, 1n))
+    if (!fresh.some(({ referenceKey }) => known!.mayHave(referenceKey))) {
+      expect(await post(fresh, knowing(known))).toEqual([[11n, 'first'], ...others.map(() => [21n, 'first'])])
+      expect(sent).toEqual([`post-fast-new-${known!.lastMark}`])
+    }
+  })
+
+  test('that waits for a wallet is before the closing, and the closing waits for it', async () => {
+    const people = await users(8)
+    const blocker = await pool().connect()
+    await blocker.query('begin')
+    await blocker.query('select from wallets where id = $1 for update', [people[0]!.userId])
+    const ids = people.map(() => crypto.randomUUID())
+    const batch = () => people.map((user, i) => posting(user, 10n, ids[i]))
+    const { known } = await readKnown()
+    const posted = post(batch(), knowing(known))
+    await eventually(async () => (await pool().query(lockWaitsSql)).rows.length > 0, true)
+    const closing = closeUnindexed()
+    await blocker.query('commit')
+    blocker.release()
+    expect(await posted).toEqual(people.map(() => [10n, 'first']))
+    await closing
+    expect(await post(batch(), knowing(known))).toEqual(people.map(() => [10n, 'replay']))
+    expect(await balances(people)).toEqual(people.map(() => 10n))
+    await indexPeriods(connection(), operator)
+  })
+})
+
+async function readUnindexed(): Promise<KnownClosings | undefined> {
+  const closed = openClosedReferences(connection(), () => {})
+  closed.known()
+  await eventually(
+    async () =>
+      (await pool().query(`select 1 from pg_stat_activity where application_name = 'billfold closed references'`)).rows
+        .length,
+    0,
+  )
+  closed.close()
+  return closed.known()
+}
+
+describe.skipIf(isOnCluster)('a filter', () => {
+  test('of several parts is read whole, and a missing part is a fault', async () => {
+    const loader = await patient()
+    await loader.query(
+      `insert into outcomes (reference_key, wallet_id, amount, balance, sequence, refusal, created_at)
+       select gen_random_uuid(), $1, -1, 0, null, 'INSUFFICIENT_BALANCE', now() from generate_series(1, 5000)`,
+      [(await users(1))[0]!.userId],
+    )
+    await loader.end()
+    const [closed] = await closePeriod(connection(), operator, { partBytes: 4_096 })
+    expect(closed!.filterBytes).toBeGreaterThan(2 * 4_096)
+    const { rows } = await pool().query<{ key: string }>(
+      `select replace(reference_key::text, '-', '') as key from closed_outcomes_${closed!.id}`,
+    )
+    const { known } = await readKnown()
+    expect(rows.length).toBeGreaterThan(5_000 - 1)
+    expect(rows.filter(({ key }) => !known!.mayHave(key))).toEqual([])
+    await pool().query('delete from closed_references where closing_id = $1 and part = 1', [closed!.id])
+    const { known: none, faults } = await readKnown()
+    expect([none, String(faults[0])]).toEqual([undefined, expect.stringContaining('is damaged at part 1')])
+    await pool().query('update closings set transfers = null, outcomes = null, indexed_at = null where id = $1', [
+      closed!.id,
+    ])
+    await indexPeriods(connection(), operator)
+    expect((await readKnown()).faults).toEqual([])
+  })
+})
+
+describe.skipIf(isOnCluster)('a closing', () => {
+  test('gives up beside a long reader, and names it; payments go on meanwhile', async () => {
+    const people = await users(1)
+    const reader = await patient('a long report')
+    await reader.query('begin; select count(*) from transfers')
+    const refused = closeUnindexed(3).catch((error: Error) => error.message)
+    const results: unknown[] = []
+    let isDone = false
+    void refused.then(() => (isDone = true))
+    while (!isDone) results.push(inShort(await opened.service.writer.post(posting(people[0]!, 1n))))
+    expect(await refused).toContain('"a long report"')
+    expect(results.length).toBeGreaterThan(0)
+    expect(results).toEqual(results.map((_, i) => [BigInt(i + 1), 'first']))
+    await reader.end()
+  })
+})
