@@ -171,6 +171,19 @@ async function readUnindexed(): Promise<KnownClosings | undefined> {
 }
 
 describe.skipIf(isOnCluster)('a filter', () => {
+  test('is read again once a statement has found that a further period is closed', async () => {
+    const closed = openClosedReferences(connection(), () => {})
+    await eventually(async () => closed.known()?.lastMark, await lastMark())
+    closed.found((await lastMark())!)
+    expect(closed.known()).toBeDefined()
+    await opened.service.writer.post(posting((await users(1))[0]!, 1n))
+    await closePeriod(connection(), operator)
+    closed.found((await lastMark())!)
+    expect(closed.known()).toBeUndefined()
+    await eventually(async () => closed.known()?.lastMark, await lastMark())
+    closed.close()
+  })
+
   test('of several parts is read whole, and a missing part is a fault', async () => {
     const loader = await patient()
     await loader.query(

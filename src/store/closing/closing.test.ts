@@ -105,7 +105,8 @@ describe.skipIf(isOnCluster)('a closed period', () => {
       debit: () => client.debit(su, 5, 'closed-debit'),
       credit: () => client.credit(su, 7, 'closed-credit'),
       refusal: () => client.debit(su, 5_000, 'closed-refusal'),
-      capture: () => holder.capture(held.id, { amount: 4, referenceType: 'ORDER', referenceId: 'closed-capture' }),
+      capture: () =>
+        holder.capture(held.id, { amount: 4, final: false, referenceType: 'ORDER', referenceId: 'closed-capture' }),
       hold: () => holder.place(su, 10, { referenceId: 'closed-hold' }),
       'of another user': () => client.debit(other.serviceUserId, 5, 'closed-debit'),
     }
