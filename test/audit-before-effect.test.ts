@@ -243,6 +243,16 @@ const lines: Record<string, Line> = {
   'hold list': { isRead: true, make: async () => [] },
   'hold show': { isRead: true, make: async () => [await known.openHold()] },
   'hold void': { make: async () => [await known.openHold(), '--reason', 'x'] },
+  'period close': { make: async () => [] },
+  'period index': {
+    make: async () => {
+      await email()
+      await callCommand(['period', 'close'], environment())
+      await query('update closings set transfers = null, outcomes = null, indexed_at = null')
+      return []
+    },
+  },
+  'period list': { isRead: true, make: async () => [] },
   'admin create': { make: async () => ['--email', 'new-operator@example.com'] },
   'admin invite': { make: async () => ['--email', 'new-invited@example.com'] },
   'admin role': { make: async () => [(await newOperator(bench.opened)).email, 'viewer'] },

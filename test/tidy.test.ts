@@ -146,7 +146,7 @@ test('connections import nothing else of the store, except how a server of a clu
 
 /** Outside of its room a cluster is a second text of a statement, `onCluster`. These files know more, for a reason. */
 const knowsCluster: Readonly<Record<string, string>> = {
-  'src/cli/distribute.ts': 'the command, and its words for operators',
+  'src/cli/database/distribute.ts': 'the command, and its words for operators',
   'src/cli/doctor.ts': 'its words for operators',
   'src/actions/deployment/examine-cluster.ts': 'what doctor says about the nodes',
   'src/actions/deployment/examine-deployment.ts': 'reads what doctor says about the nodes',
@@ -154,6 +154,8 @@ const knowsCluster: Readonly<Record<string, string>> = {
   'src/store/connection/open-client.ts': 'chooses the text of a statement',
   'src/store/connection/pool.ts': 'passes on whether a connection leads to a cluster',
   'src/store/connection/database.ts': 'passes on whether a transaction is on a cluster',
+  'src/store/closing/close-ledger.ts': 'refuses to close the ledger of a cluster',
+  'src/store/closing/closed-references.ts': 'reads no filter on a cluster',
   'src/store/writer/careful-lane.ts': 'declares the event of a node that cannot be used',
   'src/store/writer/careful-statement.ts': 'has two forms of one statement',
   'src/store/writer/fast-lane.ts': 'asks once whether store/cluster writes its batches',

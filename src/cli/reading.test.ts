@@ -90,6 +90,7 @@ test('the commands that only read are these', () => {
     'admin list',
     'admin invites',
     'doctor',
+    'period list',
     'verify',
     'log show',
     'log verify',

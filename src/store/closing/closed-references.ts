@@ -4,6 +4,7 @@
  * reference is looked up in all periods: that costs time and changes no answer.
  */
 import type { Connection, Queryable } from '../connection/open-client.ts'
+import { maybe } from '../connection/rows.ts'
 import { openClient } from '../connection/servers.ts'
 import { listClosings, noMark } from './closings.ts'
 import { emptyFilter, mayHaveKey } from './filter.ts'
@@ -92,7 +93,7 @@ async function readFilter(db: Queryable, closingId: number, outcomes: number): P
       'select bytes from closed_references where closing_id = $1 and part = $2',
       [closingId, part],
     )
-    const found = rows[0]?.bytes
+    const found = maybe(rows)?.bytes
     if (!found || at + found.length > bytes.length)
       throw new Error(`The filter of closed period ${closingId} is damaged at part ${part}: run billfold period index.`)
     bytes.set(found, at)

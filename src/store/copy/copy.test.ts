@@ -144,14 +144,17 @@ test('a restored database still refuses to change what is append-only', async ()
   })
 })
 
-test('every table but the record of migrations is in the copy, each after those it refers to', async () => {
+/** A copy has one period. */
+const notCopied = ['billfold_migrations', 'closings', 'closed_references']
+
+test('every table but the record of migrations and closings is in the copy, each after those it refers to', async () => {
   const tables = await listTables(client)
   const lines = gunzipSync(copy).toString().split('\n')
   const copied = lines
     .filter((line) => line.startsWith('{"table"'))
     .map((line) => (JSON.parse(line) as { table: string }).table)
-  expect(copied).toEqual(tables.map((table) => table.name).filter((name) => name !== 'billfold_migrations'))
-  for (const table of tables)
+  expect(copied).toEqual(tables.map((table) => table.name).filter((name) => !notCopied.includes(name)))
+  for (const table of tables.filter(({ name }) => !notCopied.includes(name)))
     for (const needed of table.needs) expect(copied.indexOf(needed)).toBeLessThan(copied.indexOf(table.name))
 })
 

@@ -134,7 +134,7 @@ async function verifyPeriods(db: Queryable): Promise<Fault[]> {
     `${twiceSql.join(' union all ')} limit ${maxFaultsPerStatement}`,
   )
   return rows.map((row) => ({
-    ...bookFault('outcome-twice', `Outcome ${row.reference_key}: two periods have it.`),
+    ...bookFault('outcome-twice', `Outcome ${row.reference_key} of wallet ${row.wallet_id}: two periods have it.`),
     walletId: row.wallet_id,
   }))
 }

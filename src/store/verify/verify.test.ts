@@ -125,6 +125,7 @@ beforeEach(async () => {
     for (const table of copies) await client.query(`create table good_${table} as table ${table}`)
     return
   }
+  await client.query('delete from closings; drop table if exists closed_outcomes_1')
   for (const table of copies.toReversed()) await client.query(`delete from ${table}`)
   for (const table of copies) await client.query(`insert into ${table} select * from good_${table}`)
 })
@@ -150,6 +151,11 @@ const corruptions: [name: string, sql: string, expected: [Check, string | null, 
     ],
   ],
   ['a wallet that forgot a hold', `update wallets set held = 0 where id = '${ann}'`, [['wallet-held', ann, null]]],
+  [
+    'an outcome that two periods have',
+    `insert into closings (id) values (1); create table closed_outcomes_1 as select * from outcomes where wallet_id = '${ann}' and sequence = 1`,
+    [['outcome-twice', ann, null]],
+  ],
   [
     'a hold that was taken out',
     `delete from holds where id = '${open}'`,

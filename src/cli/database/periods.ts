@@ -1,12 +1,12 @@
 /** Lists the periods of the ledger, and closes the open one. */
-import { closePeriod, indexPeriods, type ClosedPeriod } from '../actions/money/close-period.ts'
-import { ClosingRefused } from '../store/closing/close-ledger.ts'
-import { listClosings, type Closing } from '../store/closing/closings.ts'
-import { openDatabase } from '../store/connection/database.ts'
-import { actorOf, CommandRefused, type Command, type Invocation } from './command.ts'
-import { withData, type Data } from './data.ts'
-import { openProgress } from './progress.ts'
-import { formatTime } from './table.ts'
+import { closePeriod, indexPeriods, type ClosedPeriod } from '../../actions/money/close-period.ts'
+import { ClosingRefused } from '../../store/closing/close-ledger.ts'
+import { listClosings, type Closing } from '../../store/closing/closings.ts'
+import { openDatabase } from '../../store/connection/database.ts'
+import { actorOf, CommandRefused, type Command, type Invocation } from '../command.ts'
+import { withData, type Data } from '../data.ts'
+import { openProgress } from '../progress.ts'
+import { formatTime } from '../table.ts'
 
 export const periodCommands: readonly Command[] = [
   {

@@ -1,8 +1,8 @@
 /** Applies migrations by hand; the service does the same when it starts. */
-import { migrationStatus } from '../store/migrations/migrate.ts'
-import { openDatabase } from '../store/connection/database.ts'
-import type { Command } from './command.ts'
-import { withData } from './data.ts'
+import { migrationStatus } from '../../store/migrations/migrate.ts'
+import { openDatabase } from '../../store/connection/database.ts'
+import type { Command } from '../command.ts'
+import { withData } from '../data.ts'
 
 export const migrateCommands: readonly Command[] = [
   {

@@ -1,11 +1,11 @@
 /** Distributes the ledger over the nodes of a Citus cluster. */
-import type { Check } from '../actions/apps/examine-embedding.ts'
-import { describeNode, examineCluster } from '../actions/deployment/examine-cluster.ts'
-import { defaultShards, distribute, type Distribution } from '../store/cluster/distribution.ts'
-import { openClient } from '../store/connection/servers.ts'
-import { textOf, UsageMistake, wholeNumber, type Command, type Invocation } from './command.ts'
-import { withData } from './data.ts'
-import { formatCheck } from './doctor.ts'
+import type { Check } from '../../actions/apps/examine-embedding.ts'
+import { describeNode, examineCluster } from '../../actions/deployment/examine-cluster.ts'
+import { defaultShards, distribute, type Distribution } from '../../store/cluster/distribution.ts'
+import { openClient } from '../../store/connection/servers.ts'
+import { textOf, UsageMistake, wholeNumber, type Command, type Invocation } from '../command.ts'
+import { withData } from '../data.ts'
+import { formatCheck } from '../doctor.ts'
 
 export const distributeCommands: readonly Command[] = [
   {
