@@ -9,6 +9,7 @@ import { bookGuards } from './book-guards.ts'
 import { edgeGuards } from './edge-guards.ts'
 import { eventGuards } from './event-guards.ts'
 import { operatorGuards } from './operator-guards.ts'
+import { periodGuards } from './period-guards.ts'
 import { proofGuards } from './proof-guards.ts'
 
 /** A file with guards, changes of its text, and the tests nearest to them, one of which must fail. */
@@ -29,7 +30,7 @@ const wantedShare = 0.95
 const timeoutMs = 240_000
 
 export async function runMutants(texts: readonly string[]): Promise<boolean> {
-  const mutants = [...bookGuards, ...edgeGuards, ...eventGuards, ...operatorGuards, ...proofGuards]
+  const mutants = [...bookGuards, ...edgeGuards, ...eventGuards, ...operatorGuards, ...periodGuards, ...proofGuards]
     .flatMap((guarded) => guarded.mutants.map(([find, replace]) => ({ guarded, find, replace })))
     .filter(({ guarded, find }) => texts.length === 0 || texts.some((text) => `${guarded.file} ${find}`.includes(text)))
   const copies = await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, copyTree))

@@ -28,6 +28,7 @@ import { examineSettings } from './examine-settings.ts'
 import { examineEvents } from './examine-events.ts'
 import { examineLog } from './examine-log.ts'
 import { describeLog } from '../proofs/describe-log.ts'
+import { listClosings } from '../../store/closing/closings.ts'
 import { examineWork } from './examine-work.ts'
 import { checkMail, checkOidc, checkProcessor, checkPublicUrl } from './examine-outside.ts'
 
@@ -135,6 +136,7 @@ async function readWork(
       noWayIn: await findNoWayIn(service),
       secretsProblem: await findSecretsProblem(db.pool, service.secrets).catch((error: unknown) => String(error)),
       isProduction: config.isProduction,
+      closings: await listClosings(db.pool),
     })
     if (!gauges) return work
     const log = examineLog({ log: await describeLog(service), targetCount: config.checkpointTargets.length })

@@ -1,6 +1,7 @@
 /** Checks what needs an operator or waits too long: books, secrets, card payments, mails, disk space. Pure. */
 import type { Check } from '../apps/examine-embedding.ts'
 import { lateAfterSeconds } from '../../store/books/hold-lists.ts'
+import type { Closing } from '../../store/closing/closings.ts'
 import type { DatabaseGauges } from '../../store/database-gauges.ts'
 
 export type WorkFacts = {
@@ -17,12 +18,14 @@ export type WorkFacts = {
   /** From `findNoWayIn`. */
   readonly noWayIn: string | undefined
   readonly isProduction: boolean
+  readonly closings: readonly Closing[]
 }
 
 export function examineWork(facts: WorkFacts): Check[] {
   const { gauges } = facts
   return [
     checkBooks(facts),
+    checkPeriods(facts),
     checkSecrets(facts),
     ...facts.unsafe.map((text): Check => ({
       name: 'Demo and plain HTTP',
@@ -40,6 +43,20 @@ function checkBooks({ booksProblems }: WorkFacts): Check {
   if (booksProblems === 0) return { name, state: 'good', text: 'The continuous check found no problem.' }
   const text = `The continuous check found ${booksProblems} problem${booksProblems === 1 ? '' : 's'}.`
   return { name, state: 'bad', text, fix: 'docs/operations/runbooks.md#the-books-are-wrong, and npx billfold verify.' }
+}
+
+function checkPeriods({ closings }: WorkFacts): Check {
+  const name = 'Periods'
+  const missing = closings.filter(({ isIndexed }) => !isIndexed).map(({ id }) => id)
+  if (missing.length > 0)
+    return {
+      name,
+      state: 'warn',
+      text: `Closed period ${missing.join(', ')} has no filter: every debit looks its reference up in all periods.`,
+      fix: 'npx billfold period index.',
+    }
+  const count = ['No period is', 'One period is'][closings.length] ?? `${closings.length} periods are`
+  return { name, state: 'good', text: `${count} closed.` }
 }
 
 function checkSecrets({ secretsProblem }: WorkFacts): Check {

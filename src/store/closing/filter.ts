@@ -5,7 +5,7 @@
  */
 
 const wordsPerBlock = 8
-export const bytesPerBlock = 32
+const bytesPerBlock = 32
 const bitsPerKey = 16
 
 /** Odd numbers, of the specification: each gives another five bits of the product. */

@@ -4,6 +4,7 @@
  * Of that, the other nodes know `positions`, so that each of them can coordinate a batch. A statement that Citus refuses, or runs
  * badly, has a second text beside it: `onCluster`.
  */
+import { listClosings } from '../closing/closings.ts'
 import type { Queryable } from '../connection/open-client.ts'
 import { one } from '../connection/rows.ts'
 import { locks } from '../locks.ts'
@@ -67,6 +68,10 @@ export async function distribute(db: Queryable, shards = defaultShards): Promise
   if (!before.nodes.some(({ mayHold }) => mayHold))
     throw new DistributionRefused(
       `No node of the cluster may hold a part of the ledger: add workers (citus_add_node), or let the coordinator hold it (select citus_set_node_property('…', 5432, 'shouldhaveshards', true)). Nothing was changed.`,
+    )
+  if ((await listClosings(db)).length > 0)
+    throw new DistributionRefused(
+      'The ledger has closed periods, which cannot be distributed. Distribute a copy of it instead: npx billfold export, then npx billfold import into a database of the cluster; a copy has one period. Nothing was changed.',
     )
   const known = await countShards(db)
   if (!distributed.every(({ name }) => known.has(name))) refuseUnready(before)

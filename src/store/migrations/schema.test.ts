@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFile, writeFile } from 'node:fs/promises'
 import { Client } from 'pg'
 import { testDatabase } from '../../../test/postgres.ts'
+import { readMigrations } from './migrate.ts'
 import { describeSchema } from './schema.ts'
 
 setDefaultTimeout(180_000)
@@ -41,4 +42,18 @@ test('what cannot be described is refused, not left out', async () => {
     return await describeSchema(client).catch((error: Error) => error.message)
   })
   expect(problem).toContain('cannot describe two')
+})
+
+/** Whether it changes a table of the ledger and not those of closed periods. */
+const forgetsClosed = (sql: string) =>
+  /\balter table (?:if exists )?(?:only )?(transfers|outcomes)\b/i.test(sql) && !/closed_(transfers|outcomes)/.test(sql)
+
+test('a migration that changes a table of the ledger changes those of closed periods too', async () => {
+  const migrations = await readMigrations()
+  const later = migrations.slice(1 + migrations.findIndex(({ name }) => name.includes('closings')))
+  expect(later.filter(({ sql }) => forgetsClosed(sql)).map(({ name }) => name)).toEqual([])
+  expect(forgetsClosed('alter table transfers add column x text')).toBe(true)
+  expect(forgetsClosed('ALTER TABLE only outcomes drop column held')).toBe(true)
+  expect(forgetsClosed(`do $$ … 'closed_transfers_' || id … $$; alter table transfers add column x text`)).toBe(false)
+  expect(forgetsClosed('alter table wallets add column x text')).toBe(false)
 })
