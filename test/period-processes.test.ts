@@ -58,11 +58,11 @@ test.skipIf(isOnCluster)(
       answers.set(reference, known)
     }
     const references: { readonly id: string; readonly su: string }[] = []
-    let isClosing = true
+    const state = { isClosing: true }
     let next = 0
     const holders = clients.map((client) => holdClient(client, credentials))
     const work = async (side: number) => {
-      while (isClosing) {
+      while (state.isClosing) {
         const fresh = Array.from({ length: 12 }, () => {
           const su = users[next % users.length]!.serviceUserId
           return { id: `period-${next++}`, su }
@@ -95,7 +95,7 @@ test.skipIf(isOnCluster)(
       // The next one closes what was posted after this one.
       while (references.length < before + 100) await Bun.sleep(20)
     }
-    isClosing = false
+    state.isClosing = false
     await Promise.all(working)
     for (const [i, { id, su }] of references.entries()) count(id, await clients[i % 2]!.debit(su, 1, id))
     // An answer may have been lost with a 503, so that every later one is a repeat; none is counted twice.

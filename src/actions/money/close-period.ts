@@ -2,7 +2,7 @@
 import { closeLedger } from '../../store/closing/close-ledger.ts'
 import { listClosings, type Closing } from '../../store/closing/closings.ts'
 import { indexClosing, type Indexed, type IndexOptions } from '../../store/closing/index-closing.ts'
-import type { Connection, OpenClient } from '../../store/connection/open-client.ts'
+import type { Connection, OpenClient, Queryable } from '../../store/connection/open-client.ts'
 import { openClient } from '../../store/connection/servers.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 
@@ -16,10 +16,9 @@ export async function closePeriod(
   actor: Actor,
   options: Options = {},
 ): Promise<ClosedPeriod[]> {
+  const record = (db: Queryable, id: number) => recordAudit(db, actor, 'period.close', `period:${id}`)
+  const { signal } = options
   return await withPatientClient(connection, async (client) => {
-    const record = (db: Parameters<typeof recordAudit>[0], id: number) =>
-      recordAudit(db, actor, 'period.close', `period:${id}`)
-    const { signal } = options
     const closing = await closeLedger(client, { record, ...(signal && { signal }) })
     options.onClosed?.(closing)
     return await indexMissing(client, options)

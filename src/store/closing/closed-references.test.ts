@@ -218,9 +218,9 @@ describe.skipIf(isOnCluster)('a closing', () => {
     await reader.query('begin; select count(*) from transfers')
     const refused = closeUnindexed(3).catch((error: Error) => error.message)
     const results: unknown[] = []
-    let isDone = false
-    void refused.then(() => (isDone = true))
-    while (!isDone) results.push(inShort(await opened.service.writer.post(posting(people[0]!, 1n))))
+    const state = { isDone: false }
+    void refused.then(() => (state.isDone = true))
+    while (!state.isDone) results.push(inShort(await opened.service.writer.post(posting(people[0]!, 1n))))
     expect(await refused).toContain('"a long report"')
     expect(results.length).toBeGreaterThan(0)
     expect(results).toEqual(results.map((_, i) => [BigInt(i + 1), 'first']))

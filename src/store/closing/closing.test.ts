@@ -55,6 +55,7 @@ const fundedUser = async () => {
   await client.credit(user.serviceUserId, 100)
   return user
 }
+const tablesOf = (schema: string) => schema.slice(0, schema.indexOf('create view all_outcomes'))
 /** Without what differs between a first answer and its repeat. */
 const withoutReplay = ({ status, body }: Reply) => ({ status, ...body, replayed: undefined, requestId: undefined })
 
@@ -77,7 +78,6 @@ describe.skipIf(isOnCluster)('a closed period', () => {
     const [closed] = await close()
     expect(closed).toMatchObject({ id: 1, transfers: 1, outcomes: 1, filterBytes: 32 })
     const after = await describeSchema(opened.service.db.pool)
-    const tablesOf = (text: string) => text.slice(0, text.indexOf('create view all_outcomes'))
     expect(tablesOf(after)).toBe(tablesOf(before))
     expect(await query('select 1 from transfers union all select 1 from outcomes')).toEqual([])
     expect(await client.balance(user.serviceUserId)).toBe(100)
