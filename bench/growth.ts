@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { closePeriod } from '../src/actions/money/close-period.ts'
 import { closeService, openService } from '../src/actions/service.ts'
 import { parseConfig } from '../src/config.ts'
 import { openLog } from '../src/platform/log.ts'
@@ -26,6 +27,7 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
       transfers: { type: 'string', default: '10' },
       cycles: { type: 'string', default: '7' },
       seconds: { type: 'string', default: '2' },
+      close: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
     },
   })
@@ -50,18 +52,28 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
     const measured = await takeTurnsOn(stage, empty, grown, Number(values.cycles), Number(values.seconds))
     console.log(`\n${figureTable(measured.figures)}\n\n${rateTable(measured.rounds)}`)
     for (const text of busyText(measured.rounds)) console.log(text)
+    const closed = values.close ? await measureClosed(stage, empty, grown, values) : undefined
     const facts = {
       'seconds to make it, indexes and vacuum included': loadSeconds.toFixed(0),
       'start, ms': await startTimes(grown, join(dir, 'faults.log')),
       ...(await verify(stage, grown)),
       ...measured.facts,
+      ...closed?.facts,
     }
     for (const [name, value] of Object.entries(facts)) console.log(`${name}: ${value}`)
     const pages = await timeAdmin(grown)
     console.table(pages)
-    const faults = [...measured.faults]
+    const faults = [...measured.faults, ...(closed?.faults ?? [])]
     for (const fault of faults) console.log(fault)
-    const report = { users, transfersPerUser, figures: measured.figures, facts, sizes: sizes.rows, pages, faults }
+    const report = {
+      users,
+      transfersPerUser,
+      figures: [...measured.figures, ...(closed?.figures ?? [])],
+      facts,
+      sizes: sizes.rows,
+      pages,
+      faults,
+    }
     await writeFile(
       join(resultsDir, 'growth.json'),
       `${JSON.stringify({ ...report, rounds: measured.rounds }, null, 2)}\n`,
@@ -73,8 +85,30 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
   }
 }
 
+/** The same after `billfold period close`. */
+async function measureClosed(stage: Stage, empty: Site, grown: Site, values: { cycles: string; seconds: string }) {
+  const startedAt = performance.now()
+  const [closed] = await closePeriod(grown.database.connection, { name: 'cli:bench', address: null })
+  const seconds = (performance.now() - startedAt) / 1000
+  const measured = await takeTurnsOn(stage, empty, grown, Number(values.cycles), Number(values.seconds))
+  const figures = measured.figures.map((figure) => ({ ...figure, name: figure.name.replace('grown', 'closed') }))
+  console.log(`\n${figureTable(figures)}\n\n${rateTable(measured.rounds)}`)
+  for (const text of busyText(measured.rounds)) console.log(text)
+  const named = Object.entries(measured.facts).map(([name, value]) => [`${name}, closed`, value])
+  return {
+    figures,
+    faults: measured.faults,
+    facts: {
+      'seconds to close it': seconds.toFixed(0),
+      'bytes of filter for a reference': (closed!.filterBytes / closed!.outcomes).toFixed(2),
+      ...(Object.fromEntries(named) as Record<string, string>),
+    },
+  }
+}
+
 async function takeTurnsOn(stage: Stage, empty: Site, grown: Site, cycles: number, seconds: number) {
-  const seeded = Number((await grown.database.query('select count(*) from transfers'))[0]!['count'])
+  const [found] = await grown.database.query('select count(*) from all_transfers')
+  const seeded = Number(found!['count']) - grown.acknowledged.posted
   const run = (name: string, site: Site, change: Partial<Job> = {}): Contender => {
     const usual = { target: site.target, users: Infinity, connections: 128, seconds, refused: 0, replayed: 0 }
     const job = { ...usual, call: 'debit' as const, ...change }

@@ -27,7 +27,7 @@ export type Count = {
   readonly isExact: boolean
 }
 
-const entriesSql = `select reference_id, amount, balance_after from transfers where reference_type = 'ORDER'`
+const entriesSql = `select reference_id, amount, balance_after from all_transfers where reference_type = 'ORDER'`
 
 export async function countExactly(
   database: BenchDatabase,
@@ -63,7 +63,9 @@ export async function countExactly(
   }
   const seeded = Number(
     (
-      await database.query(`select count(*) as n from transfers where reference_type not in ('ORDER', '${greedyType}')`)
+      await database.query(
+        `select count(*) as n from all_transfers where reference_type not in ('ORDER', '${greedyType}')`,
+      )
     )[0]?.['n'],
   )
   const acknowledged = { posted: tally.posted + greedy.posted, refused: tally.refused + greedy.refused, replayed: 0 }

@@ -1,4 +1,7 @@
 /** The faults of a fault run: each breaks something, names it, and repairs it after a while. */
+import { closePeriod } from '../../src/actions/money/close-period.ts'
+import { ClosingRefused } from '../../src/store/closing/close-ledger.ts'
+import { isUnavailable } from '../../src/store/connection/database.ts'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
@@ -100,6 +103,15 @@ export const faults: Readonly<Record<string, Fault>> = {
       await sleep(random.between(200, 2_000))
       await client.query('rollback')
     }),
+
+  /** Refused where nothing was posted since the last one, and on a cluster. */
+  'a period closed': async ({ admin }) =>
+    await closePeriod(admin, { name: 'cli:faults', address: null }).then(
+      () => {},
+      (error: unknown) => {
+        if (!(error instanceof ClosingRefused) && !isUnavailable(error)) throw error
+      },
+    ),
 }
 
 async function isPostgres(pid: number): Promise<boolean> {

@@ -97,7 +97,7 @@ function isOpen({ statuses }: Bulk): boolean {
 /** Per bulk and not per operation: a long run has millions of them. */
 const bulksSql = `select split_part(reference_id, '-', 2) as bulk, count(*) as times, count(distinct reference_id) as entries,
   sum(amount) as amount, sum(balance_after) as balances
-  from transfers where reference_type = '${greedyType}' group by 1`
+  from all_transfers where reference_type = '${greedyType}' group by 1`
 
 export async function countGreedy(database: BenchDatabase, report: GreedyReport): Promise<GreedyCount> {
   const found = new Map((await database.query(bulksSql)).map((row) => [row['bulk'], row]))

@@ -296,16 +296,17 @@ async function answerBatch(lane: FastLane, writer: BatchWriter, batch: readonly 
 /** Leaves the event loop to other requests between the answers of a large batch. The database works on the next batches meanwhile. */
 async function answerInTurns(lane: FastLane, answers: FastAnswers['answers']): Promise<void> {
   lane.answering++
-  let answered = 0
-  for (const [pending, result] of answers) {
-    if (answered > 0 && answered % answersPerTurn === 0) {
-      send(lane)
-      await new Promise((resolve) => void setImmediate(resolve))
+  try {
+    for (const [i, [pending, result]] of answers.entries()) {
+      if (i > 0 && i % answersPerTurn === 0) {
+        send(lane)
+        await new Promise((resolve) => void setImmediate(resolve))
+      }
+      pending.answer(result)
     }
-    pending.answer(result)
-    answered++
+  } finally {
+    lane.answering--
   }
-  lane.answering--
 }
 
 function connect(lane: FastLane): Promise<BatchWriter> {
