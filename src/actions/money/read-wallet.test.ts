@@ -79,7 +79,7 @@ test.each(
   async (query, statistics) => {
     await opened.service.db.longRunning.pool.query(statistics)
     const heard = await recordQueries(async () => void (await readPage(query)))
-    const walks = heard.filter(({ text }) => text.includes(' transfers '))
+    const walks = heard.filter(({ text }) => text.includes(' all_transfers '))
     expect(walks).toHaveLength(1)
     const [{ client: connection, text, values }] = walks as [(typeof walks)[0]]
     const { rows } = await connection.query(`explain (analyze, format json) ${text}`, [...values])
