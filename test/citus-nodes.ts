@@ -1,4 +1,5 @@
 /** Citus servers of one machine, each in its own folder, started and killed by the run that made them. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { existsSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
@@ -104,7 +105,15 @@ export async function startNodes(binDir: string, count: number, user: string): P
     await runWell([join(binDir, 'initdb'), '-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C'])
     const flags = ['-p', String(port), '-k', folder, ...settings.map((setting) => `-c ${setting}`)].join(' ')
     const pgCtl = (...args: string[]) => [join(binDir, 'pg_ctl'), '-D', data, '-w', '-t', '120', ...args]
-    const start = () => runWell(pgCtl('-o', flags, '-l', join(folder, `log${i}`), 'start'))
+    const startOnce = () => runWell(pgCtl('-o', flags, '-l', join(folder, `log${i}`), 'start'))
+    /** After a kill the processes of the old server end by themselves, and until then no other one starts on its data. */
+    const start = async (attempts = 20): Promise<void> => {
+      await startOnce().catch(async (error: unknown) => {
+        if (attempts === 1) throw error
+        await sleep(500)
+        await start(attempts - 1)
+      })
+    }
     await start()
     nodes.push({
       port,

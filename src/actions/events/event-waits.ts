@@ -36,8 +36,9 @@ const pollMs = 250
 const numberAfterMs = 30
 const numberEveryMs = 100
 /**
- * From 2,000 events a second on, in two rounds one after the other: a burst is no load. A round costs 2 ms of the service and the database, and 20 µs for each batch, so fewer rounds
- * leave both to the debits. An event then gets its number within about a quarter of a second.
+ * From 2,000 events a second on, in two rounds one after the other: a burst is no load. A round costs 2 ms of the service and the
+ * database, and 20 µs for each batch, so fewer rounds leave both to the debits. An event then gets its number within about a quarter of
+ * a second.
  */
 const numberEveryMsUnderLoad = 250
 const loadPerMs = 2
