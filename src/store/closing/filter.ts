@@ -1,5 +1,5 @@
 /**
- * A set of reference keys that may name a key it does not have, in about one of 2,000 cases, and never misses one it has: a split block
+ * A set of reference keys that may name a key it does not have, in about one of 800 cases, and never misses one it has: a split block
  * Bloom filter, as Apache Parquet specifies it. A key sets one bit in each of the eight words of one block, so that a question reads one
  * line of the processor's cache. The keys are hashes already: their first 32 bits choose the block, their last 32 bits the bits.
  */
