@@ -46,6 +46,7 @@ export const periodGuards: readonly Guarded[] = [
       [`    ...triggers,\n`, ``],
       ['`revoke insert, update, delete, truncate on ${closed} from ${owner}`,', ``],
       ['...tables.map((name) => viewSql(name, id)),', ``],
+      ['  await refuseDuringUpgrade(client)\n', ''],
       [`if (rows.length === 0) throw new ClosingRefused`, `if (rows.length < 0) throw new ClosingRefused`],
     ],
   },

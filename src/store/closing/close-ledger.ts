@@ -56,6 +56,7 @@ async function closeOnce(client: OpenClient, record: CloseOptions['record']): Pr
   await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
   // No migration, and no second closing, meanwhile.
   await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
+  await refuseDuringUpgrade(client)
   const closings = await listClosings(client)
   const { rows } = await client.query('select 1 from outcomes limit 1')
   if (rows.length === 0) throw new ClosingRefused('There is nothing to close: the open period has no entries.')
@@ -73,6 +74,20 @@ async function closeOnce(client: OpenClient, record: CloseOptions['record']): Pr
     ].join(';\n'),
   )
   return one((await listClosings(client)).slice(-1))
+}
+
+/** A database that was made by an earlier version, and upgraded within the last hour. */
+const isUpgradingSql = `select true as is from billfold_migrations this join billfold_migrations first on first.number = 1
+  where this.name like '%\\_closings' and this.applied_at > clock_timestamp() - interval '1 hour'
+    and this.applied_at > first.applied_at + interval '10 minutes'`
+
+/** A process of a version without periods would look for a reference in the open period alone. */
+async function refuseDuringUpgrade(db: Queryable): Promise<void> {
+  const { rows } = await db.query(isUpgradingSql)
+  if (rows.length > 0)
+    throw new ClosingRefused(
+      'This database was upgraded to a version with periods within the last hour. A process of the earlier version, which may still run, would not find the references of a closed period. Close it later; nothing was changed.',
+    )
 }
 
 type Definition = {

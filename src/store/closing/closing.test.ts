@@ -72,11 +72,22 @@ describe.skipIf(isOnCluster)('a closed period', () => {
     expect(await listClosings(opened.service.db.pool)).toEqual([])
   })
 
+  test('is refused within an hour of the upgrade to the version that knows of periods', async () => {
+    const setApplied = (age: string) =>
+      query(`update billfold_migrations set applied_at = now() - interval '${age}' where name like '%closings'`)
+    await query(`update billfold_migrations set applied_at = now() - interval '1 year' where number = 1`)
+    await fundedUser()
+    await setApplied('59 minutes')
+    expect(await close().catch((error: Error) => error.message)).toContain('within the last hour')
+    expect(await listClosings(opened.service.db.pool)).toEqual([])
+    await setApplied('61 minutes')
+  })
+
   test('leaves the tables of the ledger as they were, and empty', async () => {
     const user = await fundedUser()
     const before = await describeSchema(opened.service.db.pool)
     const [closed] = await close()
-    expect(closed).toMatchObject({ id: 1, transfers: 1, outcomes: 1, filterBytes: 32 })
+    expect(closed).toMatchObject({ id: 1, transfers: 2, outcomes: 2, filterBytes: 32 })
     const after = await describeSchema(opened.service.db.pool)
     expect(tablesOf(after)).toBe(tablesOf(before))
     expect(await query('select 1 from transfers union all select 1 from outcomes')).toEqual([])
