@@ -1,5 +1,6 @@
 /** The closed periods of the ledger. Their rows never change, and no debit touches them. */
 import type { Queryable } from '../connection/database.ts'
+import { filterBytes } from './filter.ts'
 
 export type Closing = {
   readonly id: number
@@ -8,15 +9,20 @@ export type Closing = {
   /** Null until the period is counted and has its filter. */
   readonly transfers: number | null
   readonly outcomes: number | null
+  /** Whether its filter is there, with all parts. */
   readonly isIndexed: boolean
 }
 
 export async function listClosings(db: Queryable): Promise<Closing[]> {
-  const { rows } = await db.query<Closing>(
-    `select id, mark, closed_at as "closedAt", transfers::float8 as transfers, outcomes::float8 as outcomes, indexed_at is not null as "isIndexed"
-     from closings order by id`,
+  const { rows } = await db.query<Omit<Closing, 'isIndexed'> & { bytes: number }>(
+    `select id, mark, closed_at as "closedAt", transfers::float8 as transfers, outcomes::float8 as outcomes,
+       (select coalesce(sum(octet_length(r.bytes)), 0)::float8 from closed_references r where r.closing_id = c.id) as bytes
+     from closings c order by id`,
   )
-  return rows
+  return rows.map(({ bytes, ...closing }) => {
+    const { outcomes } = closing
+    return { ...closing, isIndexed: outcomes !== null && bytes === filterBytes(outcomes) }
+  })
 }
 
 /** Instead of a mark, where no period is closed. */

@@ -15,6 +15,10 @@ export function countBlocks(keys: number): number {
   return Math.max(1, Math.ceil((keys * bitsPerKey) / (bytesPerBlock * 8)))
 }
 
+export function filterBytes(keys: number): number {
+  return countBlocks(keys) * bytesPerBlock
+}
+
 /** Its bytes are little-endian words, as every processor that Bun runs on has them. */
 export function emptyFilter(keys: number): Uint32Array {
   return new Uint32Array(countBlocks(keys) * wordsPerBlock)
