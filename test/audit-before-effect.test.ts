@@ -152,6 +152,14 @@ const email = async (): Promise<string> => {
 }
 const newClientId = async () => (await newApp(bench.service)).clientId
 
+/** Its number. */
+const newClosedPeriod = async () => {
+  await newReceiptCode()
+  await callCommand(['period', 'close'], environment())
+  const { rows } = await bench.service.db.pool.query<{ id: number }>('select max(id) as id from closings')
+  return String(rows[0]!.id)
+}
+
 const newReceiptCode = async () => {
   const { serviceUserId } = await newUser(bench.service, bench.credentials)
   const { body } = await newClient(bench.app.fetch, bench.credentials).credit(serviceUserId, 5)
@@ -253,6 +261,15 @@ const lines: Record<string, Line> = {
     },
   },
   'period list': { isRead: true, make: async () => [] },
+  'archive write': { isRead: true, make: async () => [await newClosedPeriod(), '--to', join(folder, 'archive')] },
+  'archive check': {
+    isRead: true,
+    make: async () => {
+      const to = join(folder, 'checked-archive')
+      await callCommand(['archive', 'write', await newClosedPeriod(), '--to', to], environment())
+      return [to]
+    },
+  },
   'admin create': { make: async () => ['--email', 'new-operator@example.com'] },
   'admin invite': { make: async () => ['--email', 'new-invited@example.com'] },
   'admin role': { make: async () => [(await newOperator(bench.opened)).email, 'viewer'] },

@@ -3,6 +3,7 @@ import type { Guarded } from './run.ts'
 
 const references = 'src/store/closing/closed-references.test.ts'
 const closing = 'src/store/closing/closing.test.ts'
+const archive = 'src/store/closing/archive/archive.test.ts'
 
 export const periodGuards: readonly Guarded[] = [
   {
@@ -72,5 +73,31 @@ export const periodGuards: readonly Guarded[] = [
     file: 'src/store/copy/copy-file.ts',
     tests: [closing],
     mutants: [["name === 'transfers' || name === 'outcomes' ? `all_${name}` : name", 'name']],
+  },
+  {
+    area: 'closed periods',
+    file: 'src/store/closing/archive/write-archive.ts',
+    tests: [archive],
+    mutants: [
+      ['if (!row.hasOutcome || (previous && !follows(row, previous)))', 'if (previous && !follows(row, previous))'],
+      ['if (counts.entries !== closing.transfers || ', 'if ('],
+      ['o.held::float8 as "heldMinor"', 'null as "heldMinor"'],
+    ],
+  },
+  {
+    area: 'closed periods',
+    file: 'src/store/closing/archive/check-archive.ts',
+    tests: [archive],
+    mutants: [
+      [`if (checksum.digest('hex') !== sha256) onFault`, `if (checksum.digest('hex') === '') onFault`],
+      [`if (wallet && wallet[0] >= id) onFault`, `if (wallet && wallet[0] === id) onFault`],
+      [`balance < 0 && amountMinor < 0 && counterAccount !== 'cards'`, `balance < 0 && amountMinor > 0`],
+    ],
+  },
+  {
+    area: 'closed periods',
+    file: 'src/store/closing/archive/archive-file.ts',
+    tests: [archive],
+    mutants: [['entry.referenceKey === usualKeyOf(entry) ? null : entry.referenceKey', 'null']],
   },
 ]

@@ -19,6 +19,7 @@ const files: readonly (readonly [firstWords: string, load: () => Promise<readonl
   ['conform', async () => (await import('./conform.ts')).conformCommands],
   ['migrate', async () => (await import('./database/migrate.ts')).migrateCommands],
   ['period', async () => (await import('./database/periods.ts')).periodCommands],
+  ['archive', async () => (await import('./database/archives.ts')).archiveCommands],
   ['distribute', async () => (await import('./database/distribute.ts')).distributeCommands],
   ['verify', async () => (await import('./books.ts')).booksCommands],
   ['verify-receipt log', async () => (await import('./proofs/receipts.ts')).receiptCommands],

@@ -91,6 +91,7 @@ test('the commands that only read are these', () => {
     'admin invites',
     'doctor',
     'period list',
+    'archive write',
     'verify',
     'log show',
     'log verify',

@@ -6,13 +6,17 @@ import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { CommandRefused } from './command.ts'
 
-/** The draft is beside the file, because a name can be given only within one file system. No existing file is overwritten. */
+/**
+ * The draft is beside the file, because a name can be given only within one file system. No existing file is overwritten, unless
+ * `replaces` says that one of this name is left of an interrupted run.
+ */
 export async function writeWholeFile<T>(
   file: string,
   signal: AbortSignal,
   write: (output: Writable) => Promise<T>,
+  { replaces = false } = {},
 ): Promise<T> {
-  if (existsSync(file)) throw alreadyExists(file)
+  if (!replaces && existsSync(file)) throw alreadyExists(file)
   const draft = `${file}.${randomBytes(4).toString('hex')}.partial`
   const handle = await open(draft, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new CommandRefused(`${file} cannot be written: ${error.code}.`)
@@ -25,7 +29,8 @@ export async function writeWholeFile<T>(
     const result = await write(createWriteStream(draft, { fd: handle.fd, autoClose: false }))
     await handle.sync()
     signal.throwIfAborted()
-    publish(draft, file)
+    if (replaces) renameSync(draft, file)
+    else publish(draft, file)
     await syncFolder(dirname(file))
     return result
   } finally {

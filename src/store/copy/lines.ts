@@ -1,6 +1,6 @@
-/** Reads the lines of a gzipped text one by one, holding only a piece of it in memory. */
+/** Reads the lines of a compressed text one by one, holding only a piece of it in memory. */
 import { StringDecoder } from 'node:string_decoder'
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { CopyRefused } from './copy-file.ts'
 
@@ -11,7 +11,7 @@ export type Lines = {
 }
 
 export function openLines(input: Readable): Lines {
-  const pieces = splitLines(input)
+  const pieces = splitLines(input, createGunzip())
   let ready: string[] = []
   let position = 0
   let current = ''
@@ -39,19 +39,18 @@ export function openLines(input: Readable): Lines {
 const maxLineLength = 16 * 1024 * 1024
 
 /** Only a line feed ends a line: other separators, such as U+2028, may occur within a text. */
-async function* splitLines(input: Readable): AsyncGenerator<string[]> {
-  const gunzip = createGunzip()
-  input.on('error', (error) => gunzip.destroy(error))
-  input.pipe(gunzip)
+export async function* splitLines(input: Readable, unpack: Duplex): AsyncGenerator<string[]> {
+  input.on('error', (error) => unpack.destroy(error))
+  input.pipe(unpack)
   const decoder = new StringDecoder('utf8')
   let rest: string[] = []
   let length = 0
-  for await (const chunk of gunzip) {
+  for await (const chunk of unpack) {
     const text = decoder.write(chunk as Buffer)
     const [first = '', ...others] = text.split('\n')
     rest.push(first)
     length += first.length
-    // A few bytes of gzip can expand to any number of characters without a line feed.
+    // A few compressed bytes can expand to any number of characters without a line feed.
     if (length > maxLineLength) throw new RangeError(`a line is longer than ${maxLineLength} characters`)
     const last = others.pop()
     if (last === undefined) continue

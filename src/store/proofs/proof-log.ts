@@ -126,6 +126,14 @@ export async function findNewestCheckpoint(db: Queryable, origin: string): Promi
   return maybe(rows)
 }
 
+/** Of any name: the one that was signed last. */
+export async function findLatestCheckpoint(db: Queryable): Promise<StoredCheckpoint | undefined> {
+  const { rows } = await db.query<StoredCheckpoint>(
+    'select origin, size::float8 as size, note from log_checkpoints order by at desc, size desc limit 1',
+  )
+  return maybe(rows)
+}
+
 /** Other names under which this incarnation was signed in the last hour: processes with another host in PUBLIC_URL use this database. */
 export async function listOtherOrigins(db: Queryable, origin: string, id: string): Promise<readonly string[]> {
   const { rows } = await db.query<{ origin: string }>(

@@ -1,0 +1,180 @@
+/** Writes the files of a closed period. Its rows never change, so that the files are the same whenever they are written. */
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { promisify } from 'node:util'
+import { constants, zstdCompress } from 'node:zlib'
+import { closedTable, listClosings, type Closing } from '../closings.ts'
+import type { OpenClient, Queryable } from '../../connection/open-client.ts'
+import { findLatestCheckpoint } from '../../proofs/proof-log.ts'
+import { archiveFormat, ArchiveRefused, entriesName, formatEntry, formatOutcome, openTally } from './archive-file.ts'
+import { outcomesName, type Manifest, type OtherOutcome, type Tally, type WrittenFile } from './archive-file.ts'
+
+export type WriteOptions = {
+  readonly currency: string
+  /** Makes a file that is whole, or not there, under this name. */
+  readonly writeFile: <T>(name: string, write: (output: Writable) => Promise<T>) => Promise<T>
+  readonly onProgress?: (done: number, of: number) => void
+}
+
+type CountedClosing = Closing & { readonly transfers: number; readonly outcomes: number }
+
+export async function getCountedClosing(db: Queryable, period: number): Promise<CountedClosing> {
+  const closing = (await listClosings(db)).find(({ id }) => id === period)
+  if (!closing) throw new ArchiveRefused(`There is no closed period ${period}: npx billfold period list shows them.`)
+  const { transfers, outcomes } = closing
+  if (transfers === null || outcomes === null)
+    throw new ArchiveRefused(`Period ${period} is not counted yet: run npx billfold period index.`)
+  return { ...closing, transfers, outcomes }
+}
+
+/** The two files of the period, and what its manifest says of them. */
+export async function writeArchive(client: OpenClient, period: number, options: WriteOptions): Promise<Manifest> {
+  await client.query('begin transaction isolation level repeatable read, read only')
+  try {
+    const closing = await getCountedClosing(client, period)
+    const counts = { wallets: 0, entries: 0, outcomes: 0, tally: openTally() }
+    const onProgress = () => options.onProgress?.(counts.entries, closing.transfers)
+    const entries = await options.writeFile(entriesName(period), (output) =>
+      writeFrames(entryLines(client, period, counts, onProgress), output),
+    )
+    const outcomes = await options.writeFile(outcomesName(period), (output) =>
+      writeFrames(outcomeLines(client, period, counts), output),
+    )
+    if (counts.entries !== closing.transfers || counts.entries + counts.outcomes !== closing.outcomes)
+      throw new ArchiveRefused(faultyPeriod(period, `it had ${closing.transfers} entries, and has ${counts.entries}`))
+    return {
+      format: archiveFormat,
+      period,
+      closedAt: closing.closedAt.toISOString(),
+      currency: options.currency,
+      wallets: counts.wallets,
+      entries: { file: entriesName(period), rows: counts.entries, ...entries },
+      outcomes: { file: outcomesName(period), rows: counts.outcomes, ...outcomes },
+      accounts: counts.tally.sums(),
+      log: (await findLatestCheckpoint(client)) ?? null,
+    }
+  } finally {
+    await client.query('rollback').catch(() => {})
+  }
+}
+
+function faultyPeriod(period: number, fault: string): string {
+  return `Period ${period} is not what was closed: ${fault}. Run npx billfold verify.`
+}
+
+type Counts = { wallets: number; entries: number; outcomes: number; readonly tally: Tally }
+
+const microseconds = (column: string) => `(extract(epoch from ${column}) * 1000000)::bigint::float8`
+const keyText = (column: string) => `replace(${column}::text, '-', '')`
+
+/** Numbers of at most 15 digits, and microseconds until the year 2255: a float8 has them exactly. */
+const entriesSql = (period: number) => `
+select t.wallet_id as "walletId", t.sequence::float8 as sequence, t.amount::float8 as "amountMinor", t.balance_after::float8 as "balanceMinor",
+  ${microseconds('t.created_at')} as microseconds, t.counter_account as "counterAccount", t.reference_type as "referenceType",
+  t.reference_id as "referenceId", t.description, ${keyText('t.reference_key')} as "referenceKey", o.held::float8 as "heldMinor",
+  (o.wallet_id = t.wallet_id and o.sequence = t.sequence and o.amount = t.amount and o.balance = t.balance_after
+    and o.created_at = t.created_at and o.refusal is null and o.is_hold is null) is true as "hasOutcome"
+from ${closedTable('transfers', period)} t left join ${closedTable('outcomes', period)} o on o.reference_key = t.reference_key
+order by t.wallet_id, t.sequence`
+
+type EntryRow = {
+  walletId: string
+  sequence: number
+  amountMinor: number
+  balanceMinor: number
+  microseconds: number
+  counterAccount: string
+  referenceType: string
+  referenceId: string
+  description: string | null
+  referenceKey: string
+  heldMinor: number | null
+  hasOutcome: boolean
+}
+
+async function* entryLines(
+  db: Queryable,
+  period: number,
+  counts: Counts,
+  onProgress: () => void,
+): AsyncGenerator<string[]> {
+  let last: EntryRow | undefined
+  for await (const rows of readRows<EntryRow>(db, entriesSql(period))) {
+    const lines: string[] = []
+    for (const row of rows) {
+      const previous = last?.walletId === row.walletId ? last : undefined
+      if (!previous) lines.push(JSON.stringify([row.walletId, row.sequence, row.balanceMinor - row.amountMinor]))
+      if (!row.hasOutcome || (previous && !follows(row, previous)))
+        throw new ArchiveRefused(faultyPeriod(period, `entry ${row.sequence} of wallet ${row.walletId} is wrong`))
+      lines.push(formatEntry(row))
+      counts.tally.add(row.counterAccount, row.amountMinor)
+      counts.wallets += previous ? 0 : 1
+      last = row
+    }
+    counts.entries += rows.length
+    onProgress()
+    yield lines
+  }
+}
+
+/** What a reader of the file computes is what the row has. */
+function follows(row: EntryRow, previous: EntryRow): boolean {
+  return row.sequence === previous.sequence + 1 && row.balanceMinor === previous.balanceMinor + row.amountMinor
+}
+
+const outcomesSql = (period: number) => `
+select ${keyText('reference_key')} as "referenceKey", wallet_id as "walletId", amount::float8 as "amountMinor", balance::float8 as "balanceMinor",
+  ${microseconds('created_at')} as microseconds, coalesce(refusal, 'HOLD') as result, held::float8 as "heldMinor"
+from ${closedTable('outcomes', period)} where sequence is null order by reference_key`
+
+async function* outcomeLines(db: Queryable, period: number, counts: Counts): AsyncGenerator<string[]> {
+  for await (const rows of readRows<OtherOutcome>(db, outcomesSql(period))) {
+    counts.outcomes += rows.length
+    yield rows.map(formatOutcome)
+  }
+}
+
+const rowsPerRead = 8_000
+
+async function* readRows<Row>(db: Queryable, sql: string): AsyncGenerator<Row[]> {
+  // Every row is read: the plan that takes least time for all of them.
+  await db.query('set local cursor_tuple_fraction = 1')
+  await db.query(`declare archived no scroll cursor for ${sql}`)
+  for (;;) {
+    const { rows } = await db.query(`fetch ${rowsPerRead} from archived`)
+    if (rows.length === 0) break
+    yield rows as Row[]
+  }
+  await db.query('close archived')
+}
+
+const compress = promisify(zstdCompress)
+
+/** Level 9: 38 bytes an entry at 28 µs. Level 5 took 16 µs for 39 bytes, level 12 65 µs for 37, level 19 400 µs for 35. */
+const params = { [constants.ZSTD_c_compressionLevel]: 9, [constants.ZSTD_c_checksumFlag]: 1 }
+
+/** One frame for the lines of each read: zstd reads them as one file. */
+async function writeFrames(
+  reads: AsyncIterable<string[]>,
+  output: Writable,
+): Promise<Pick<WrittenFile, 'bytes' | 'sha256'>> {
+  const checksum = createHash('sha256')
+  let bytes = 0
+  const done = finished(output)
+  // A file that cannot be written is reported by the awaits below; this only prevents an unhandled rejection.
+  done.catch(() => {})
+  const write = async (lines: readonly string[]) => {
+    const frame = await compress(lines.map((line) => `${line}\n`).join(''), { params })
+    checksum.update(frame)
+    bytes += frame.length
+    if (!output.write(frame)) await Promise.race([once(output, 'drain'), done])
+  }
+  for await (const lines of reads) await write(lines)
+  // A file without a frame would not be one of zstd.
+  if (bytes === 0) await write([])
+  output.end()
+  await done
+  return { bytes, sha256: checksum.digest('hex') }
+}
