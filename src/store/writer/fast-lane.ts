@@ -65,10 +65,16 @@ export type BatchWriter = {
 
 export type Limits = { readonly batch: number; readonly underWay: number }
 
-/** One batch is being written and one waits behind it, so that the database is never idle. */
+/** One batch is being written, and a large one waits behind it. */
 const usualLimits: Limits = { batch: 512, underWay: 2 }
 /** Until the first connection is open: two batches on a connection to a cluster would share a transaction. */
 const firstLimits: Limits = { batch: 512, underWay: 1 }
+/**
+ * The fewest postings that are sent behind a batch that is being written; fewer wait for its end. A batch costs the database 750 µs and
+ * each of its postings 40 µs: 128 connections make batches of 64 instead of 43, and a debit costs the database 6 µs less. It
+ * waits for one batch ahead instead of two. The database is idle only while the result of a batch is on its way here.
+ */
+const fewestBehind = 256
 /**
  * A locked wallet row must not delay the rest of its batch. Two processes that share a busy wallet wait a few
  * milliseconds for each other's commit; after this time the batch fails and the careful lane skips the locked row.
@@ -159,8 +165,8 @@ export async function closeFastLane(lane: FastLane): Promise<void> {
 }
 
 /** A batch that is written, and whose callers get their answers, keeps no other batch waiting. */
-function isBusy({ underWay, answering, limits }: FastLane): boolean {
-  return underWay.size - answering >= limits.underWay
+function isBusy({ waiting, underWay, answering, limits }: FastLane): boolean {
+  return underWay.size - answering >= (waiting.size < fewestBehind ? 1 : limits.underWay)
 }
 
 function send(lane: FastLane): void {
@@ -298,9 +304,9 @@ async function answerInTurns(lane: FastLane, answers: FastAnswers['answers']): P
   lane.answering++
   try {
     for (const [i, [pending, result]] of answers.entries()) {
-      if (i > 0 && i % answersPerTurn === 0) {
+      if (i % answersPerTurn === 0) {
         send(lane)
-        await new Promise((resolve) => void setImmediate(resolve))
+        if (i > 0) await new Promise((resolve) => void setImmediate(resolve))
       }
       pending.answer(result)
     }
