@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { Client } from 'pg'
-import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { migrate, readMigrations } from './migrate.ts'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { openBeforeMigration } from '../../../test/before-migration.ts'
+import { migrate } from './migrate.ts'
 
 setDefaultTimeout(60_000)
 
-let database: TestDatabase
-let client: Client
-
-beforeAll(async () => {
-  database = await testDatabase()
-  client = new Client(database.connection)
-  await client.connect()
-})
-afterAll(async () => {
-  await client.end()
-  await database.drop()
-})
+const { client, close } = await openBeforeMigration('operator_grants')
+afterAll(close)
 
 const ids = [1, 2].map((n) => `01900000-0000-7000-8000-00000000000${n}`)
 
@@ -65,10 +54,6 @@ const grants = async (operatorId: string) =>
 const expected = ['invited operator:a', 'reset operator:b', 'renewed operator:b', 'role cli', 'restored cli']
 
 test('grants in the audit log of before the migration, and those of older processes beside it, are known', async () => {
-  await client.query('drop schema public cascade; create schema public')
-  const migrations = await readMigrations()
-  const before = migrations.findIndex(({ name }) => name.endsWith('_operator_grants'))
-  await migrate(client, { migrations: migrations.slice(0, before) })
   await writeOld(ids[0]!)
   await migrate(client)
   expect(await grants(ids[0]!)).toEqual(expected)

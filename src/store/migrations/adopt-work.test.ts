@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { Client } from 'pg'
-import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { migrate, readMigrations } from './migrate.ts'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { openBeforeMigration } from '../../../test/before-migration.ts'
+import { migrate } from './migrate.ts'
 
 setDefaultTimeout(60_000)
 
-let database: TestDatabase
-let client: Client
-
-beforeAll(async () => {
-  database = await testDatabase()
-  client = new Client(database.connection)
-  await client.connect()
-})
-afterAll(async () => {
-  await client.end()
-  await database.drop()
-})
+const { client, close } = await openBeforeMigration('work')
+afterAll(close)
 
 const userId = '01a1e7b1-c222-7000-8b2a-4f2b4e1a416e'
 const ids = { waits: '01a1e7b1-c222-7000-8b2a-4f2b4e1a4100', after: '01a1e7b1-c222-7000-8b2a-4f2b4e1a4200' }
@@ -70,10 +59,6 @@ const work = async () =>
   ).rows.map(({ line }) => line)
 
 test('the queue adopts what waits in an older database, and what an older process writes later', async () => {
-  await client.query('drop schema public cascade; create schema public')
-  const migrations = await readMigrations()
-  const before = migrations.findIndex(({ name }) => name.endsWith('_work'))
-  await migrate(client, { migrations: migrations.slice(0, before) })
   await client.query(`insert into users (id, email, first_name, last_name) values ($1, 'a@b.cd', 'A', 'B')`, [userId])
   await client.query(`insert into apps (client_id, name) values ('app_x', 'X')`)
   await writeOld('waits', '2026-01-01')

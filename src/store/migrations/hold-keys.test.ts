@@ -1,31 +1,16 @@
 /** The upgrade of a database with open and closed holds: the key of each has its state, and an older process can still close one. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { Client } from 'pg'
-import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { migrate, readMigrations } from './migrate.ts'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { openBeforeMigration } from '../../../test/before-migration.ts'
+import { migrate } from './migrate.ts'
 
 setDefaultTimeout(60_000)
 
-let database: TestDatabase
-let client: Client
-
-beforeAll(async () => {
-  database = await testDatabase()
-  client = new Client(database.connection)
-  await client.connect()
-})
-afterAll(async () => {
-  await client.end()
-  await database.drop()
-})
+const { client, close } = await openBeforeMigration('hold_keys')
+afterAll(close)
 
 const [open, closed] = [1, 2].map((n) => `01a1e7b1-c222-7000-8b2a-4f2b4e1a410${n}`)
 
 test('the key of a hold has its state', async () => {
-  const migrations = await readMigrations()
-  await client.query('drop schema public cascade; create schema public')
-  const before = migrations.findIndex(({ name }) => name.endsWith('_hold_keys'))
-  await migrate(client, { migrations: migrations.slice(0, before) })
   await client.query(
     `insert into holds (wallet_id, id, client_id, reference_type, reference_id, amount, released, created_at, expires_at, closed_at, ended_by)
      values ('${open}', '${open}', 'app_x', 'ORDER', 'x', 10, 0, now(), now() + interval '1 day', null, null),

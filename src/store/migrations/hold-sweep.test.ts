@@ -1,23 +1,12 @@
 /** The upgrade of a database with open holds: its wallets get the number of them, and only work that fails stays in the queue. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { Client } from 'pg'
-import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { migrate, readMigrations } from './migrate.ts'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { openBeforeMigration } from '../../../test/before-migration.ts'
+import { migrate } from './migrate.ts'
 
 setDefaultTimeout(60_000)
 
-let database: TestDatabase
-let client: Client
-
-beforeAll(async () => {
-  database = await testDatabase()
-  client = new Client(database.connection)
-  await client.connect()
-})
-afterAll(async () => {
-  await client.end()
-  await database.drop()
-})
+const { client, close } = await openBeforeMigration('hold_sweep')
+afterAll(close)
 
 const [holding, plain, failing] = [1, 2, 3].map((n) => `01a1e7b1-c222-7000-8b2a-4f2b4e1a410${n}`)
 
@@ -25,10 +14,6 @@ const hold = (walletId: string, closed: string) => `(
   '${walletId}', gen_random_uuid(), 'app_x', 'ORDER', 'x', 10, ${closed === 'null' ? 0 : 10}, now(), now() + interval '1 day', ${closed}, ${closed === 'null' ? 'null' : `'void'`})`
 
 test('counts open holds, and removes their work unless it failed', async () => {
-  const migrations = await readMigrations()
-  await client.query('drop schema public cascade; create schema public')
-  const before = migrations.findIndex(({ name }) => name.endsWith('_hold_sweep'))
-  await migrate(client, { migrations: migrations.slice(0, before) })
   await client.query(
     `insert into wallets (id, balance, held, sequence) values ('${holding}', 100, 30, 1), ('${plain}', 100, 0, 1), ('${failing}', 100, 10, 1)`,
   )

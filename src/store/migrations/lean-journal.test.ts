@@ -1,33 +1,18 @@
 /** The upgrade of a database whose journal has rows with numbers and rows that wait for them. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { Client } from 'pg'
-import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { openBeforeMigration } from '../../../test/before-migration.ts'
 import { openDatabase } from '../connection/database.ts'
 import { numberEvents } from '../events/number-events.ts'
-import { migrate, readMigrations } from './migrate.ts'
+import { migrate } from './migrate.ts'
 
 setDefaultTimeout(60_000)
 
-let database: TestDatabase
-let client: Client
-
-beforeAll(async () => {
-  database = await testDatabase()
-  client = new Client(database.connection)
-  await client.connect()
-})
-afterAll(async () => {
-  await client.end()
-  await database.drop()
-})
+const { client, connection, close } = await openBeforeMigration('lean_journal')
+afterAll(close)
 
 const link = '01a1e7b1-c222-7000-8b2a-4f2b4e1a4101'
 
 test('rows of the journal that waited for their numbers get them after the upgrade, behind those that had theirs', async () => {
-  const migrations = await readMigrations()
-  await client.query('drop schema public cascade; create schema public')
-  const before = migrations.findIndex(({ name }) => name.endsWith('_lean_journal'))
-  await migrate(client, { migrations: migrations.slice(0, before) })
   await client.query(
     `insert into apps (client_id, name, scopes, allowed_origins, allowed_iframe_parents, has_events) values ('app_x', 'X', '{}', '{}', '{}', true)`,
   )
@@ -43,7 +28,7 @@ test('rows of the journal that waited for their numbers get them after the upgra
     `insert into event_pages (client_id, first, count, writer, serial, at) values ('app_x', 1, 2, 3, 1, now())`,
   )
   await migrate(client)
-  const db = openDatabase(database.connection, 4)
+  const db = openDatabase(connection, 4)
   expect(await numberEvents(db)).toEqual({ events: 4, toDeliver: [] })
   await db.pool.end()
   const pages = await client.query('select first::int, count, writer, serial::int from event_pages order by first')
