@@ -4,11 +4,12 @@ import { expectBalancedBooks } from '../../../test/books.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { lockWaitsSql } from '../../../test/lock-waits.ts'
 import { findCluster } from '../../../test/postgres.ts'
+import { openRecordedWriter } from '../../../test/recorded-writer.ts'
 import { newApp, newUsers, openTestService, operator, type TestService, type TestUser } from '../../../test/service.ts'
 import { closePeriod, indexPeriods } from '../../actions/money/close-period.ts'
 import { openClient } from '../connection/servers.ts'
 import { referenceKeyOf } from '../outcomes.ts'
-import { openWriterClient, type WriterClient } from '../writer/connection.ts'
+import type { WriterClient } from '../writer/connection.ts'
 import { newGuess, postGuessing } from '../writer/guess-new.ts'
 import type { PendingPosting, Posting, PostingResult } from '../writer/posting.ts'
 import { closeLedger } from './close-ledger.ts'
@@ -22,17 +23,12 @@ const isOnCluster = (await findCluster()) !== undefined
 let opened: TestService
 let clientId: string
 let writer: WriterClient
-const sent: string[] = []
+let sent: string[]
 
 beforeAll(async () => {
   opened = await openTestService()
   clientId = (await newApp(opened.service)).clientId
-  const real = await openWriterClient(opened.service.db.connection, 5_000, () => {})
-  const query = (asked: { readonly name: string }) => {
-    sent.push(asked.name)
-    return real.client.query(asked as never)
-  }
-  writer = { ...real, client: { ...real.client, query: query as never } }
+  ;({ writer, sent } = await openRecordedWriter(opened.service.db.connection))
 })
 afterAll(async () => {
   await writer.client.end()

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { findCluster } from '../../../test/postgres.ts'
+import { openRecordedWriter } from '../../../test/recorded-writer.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { noMark } from '../closing/closings.ts'
 import { sqlState } from '../connection/database.ts'
 import { referenceKeyOf } from '../outcomes.ts'
-import { openWriterClient, type WriterClient } from './connection.ts'
+import type { WriterClient } from './connection.ts'
 import { newGuess, postGuessing, type Guess } from './guess-new.ts'
 import type { PendingPosting, PostingResult } from './posting.ts'
 
@@ -19,17 +20,12 @@ let clientId: string
 let writer: WriterClient
 let guess: Guess
 const noClosings = { known: () => ({ lastMark: noMark, mayHave: () => false }), found: () => {} }
-const sent: string[] = []
+let sent: string[]
 
 beforeAll(async () => {
   opened = await openTestService()
   clientId = (await newApp(opened.service)).clientId
-  const real = await openWriterClient(opened.service.db.connection, 5_000, () => {})
-  const query = (asked: { readonly name: string }) => {
-    sent.push(asked.name)
-    return real.client.query(asked as never)
-  }
-  writer = { ...real, client: { ...real.client, query: query as never } }
+  ;({ writer, sent } = await openRecordedWriter(opened.service.db.connection))
 })
 beforeEach(() => {
   sent.length = 0
