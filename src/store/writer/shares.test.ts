@@ -125,17 +125,20 @@ test('while another app uses the lane too, an app takes at most 128 places of a 
 })
 
 /** Returns once a large batch of the greedy app is written and others are under way. */
-const crowd = async (length = 2_000) => {
-  const many = send(credits(greedy, length))
+const crowd = async () => {
+  const many = send(credits(greedy, 2_000))
   await many[0]
   sizes.length = 0
   return many
 }
-/** While it has no connection, the usual lane takes what it would take. A cluster has no express lane. */
+/**
+ * While it has no connection, the usual lane takes what it would take, together with others of the crowd: only the express lane writes
+ * a batch of one. A cluster has no express lane.
+ */
 const openExpressLane = async () => {
   if (isOnCluster) return
   do {
-    const many = await crowd(200)
+    const many = await crowd()
     await Promise.all(send(credits(other, 1)))
     await untilAnswered(many)
   } while (!sizes.includes(1))
