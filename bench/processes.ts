@@ -14,16 +14,25 @@ export type Server = {
 
 export const projectDir = join(import.meta.dir, '..')
 
+export type ServiceOptions = {
+  readonly dir?: string
+  readonly databaseUrl: string
+  readonly env?: Record<string, string>
+  /** A module to load before those of the service. */
+  readonly preload?: string
+}
+
 /**
  * The service in its usual configuration, with its log at the default level going to /dev/null: it pays for every line, but no
  * terminal or disk does. `dir` may be another checkout, to compare two versions.
  */
 export async function startService(
-  { dir = projectDir, databaseUrl, env = {} }: { dir?: string; databaseUrl: string; env?: Record<string, string> },
+  { dir = projectDir, databaseUrl, env = {}, preload }: ServiceOptions,
   faultsFile: string,
 ): Promise<Server> {
   const settings = { HOST: '127.0.0.1', DATABASE_URL: databaseUrl, DEMO: '0', ...env }
-  return await startServer(['src/main.ts'], dir, settings, '/readyz', faultsFile)
+  const before = preload === undefined ? [] : ['--preload', preload]
+  return await startServer([...before, 'src/main.ts'], dir, settings, '/readyz', faultsFile)
 }
 
 export async function startEcho(faultsFile: string): Promise<Server> {

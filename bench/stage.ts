@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startCluster, type BenchDatabase, type Cluster } from './cluster.ts'
 import type { Job, Result, Target } from './job.ts'
 import { preparePgbench, type Pgbench } from './pgbench.ts'
-import { startEcho, startLoad, startService, type Load, type Server } from './processes.ts'
+import { startEcho, startLoad, startService, type Load, type Server, type ServiceOptions } from './processes.ts'
 import { withCost } from './cost.ts'
 import type { Round } from './rounds.ts'
 import { seed, type Seeding } from './seed.ts'
@@ -23,11 +23,7 @@ export type Site = {
 export type Stage = {
   readonly cluster: Cluster
   readonly load: Load
-  readonly openSite: (
-    name: string,
-    seeding: Seeding,
-    where?: { dir?: string; env?: Record<string, string> },
-  ) => Promise<Site>
+  readonly openSite: (name: string, seeding: Seeding, where?: Omit<ServiceOptions, 'databaseUrl'>) => Promise<Site>
   /** Another service on the same database, with other settings. */
   readonly openBeside: (site: Site, env: Record<string, string>) => Promise<Site>
   readonly openEcho: () => Promise<Server>

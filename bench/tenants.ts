@@ -10,17 +10,9 @@ import { table } from './figures.ts'
 import type { Target } from './job.ts'
 import { seed } from './seed.ts'
 import { insertSessions } from './sessions.ts'
-import { onStage, resultsDir, type Site } from './stage.ts'
+import { onStage, resultsDir, type Site, type Stage } from './stage.ts'
+import { callQuietly, failuresOf, noCalls, slowestText, type Quiet } from './tenants-calls.ts'
 import type { Greed, GreedJob, GreedResult } from './tenants-load.ts'
-
-const callsPerSecond = 20
-
-type Quiet = {
-  readonly calls: number
-  readonly failed: Readonly<Record<string, number>>
-  readonly p50: number
-  readonly p99: number
-}
 
 /** Each with the number of connections, and the case whose rate its own is compared with. */
 const cases: readonly {
@@ -44,112 +36,108 @@ const cases: readonly {
   { name: '3 busy processes', greed: 'processor', connections: 3 },
 ]
 
-/** True if the other app had no failure. */
+type Measured = { readonly one: (typeof cases)[number]; readonly quiet: Quiet; readonly done: GreedResult }
+
+/** A service with both apps, and what was measured on it. */
+type Place = {
+  readonly name: string
+  readonly site: Site
+  readonly other: Target
+  readonly users: readonly string[]
+  alone: Quiet
+  readonly measured: Measured[]
+}
+
+type Options = { readonly seconds: number; readonly streams: number }
+
+/** True if the other app had no failure. `--beside` measures another checkout too, in turn with this one. */
 export async function measureTenants(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      seconds: { type: 'string', default: '10' },
+      seconds: { type: 'string', default: '20' },
       streams: { type: 'string', default: '5000' },
-      dir: { type: 'string' },
+      only: { type: 'string', default: '' },
+      beside: { type: 'string' },
     },
   })
-  const [seconds, streams] = [Number(values.seconds), Number(values.streams)]
+  const options: Options = { seconds: Number(values.seconds), streams: Number(values.streams) }
+  const chosen = cases.filter(({ name }) => name.includes(values.only))
   return await onStage(async (stage) => {
-    const site = await stage.openSite(
-      'tenants',
-      { users: 10_000, transfersPerUser: 1 },
-      values.dir === undefined ? {} : { dir: values.dir },
-    )
-    const usersFile = `${site.target.usersFile}.other`
-    const other: Target = {
-      ...(await seed(site.database, { users: 100, transfersPerUser: 1 }, { usersFile })),
-      port: site.target.port,
+    const places = [await openPlace(stage, 'this', undefined)]
+    if (values.beside !== undefined) places.push(await openPlace(stage, 'beside', values.beside))
+    for (const place of places) {
+      await callQuietly(place.other, place.users, 3)
+      place.alone = await callQuietly(place.other, place.users, options.seconds)
+      print(place, 'alone', place.alone)
     }
-    const users = (await readFile(usersFile, 'utf8')).trim().split('\n')
-    const tokens = await newSessions(site, streams)
-    await callQuietly(other, users, 3)
-    const alone = await callQuietly(other, users, seconds)
-    console.log(`alone: p50 ${alone.p50.toFixed(1)} ms, p99 ${alone.p99.toFixed(1)} ms, ${failuresOf(alone)} failed`)
-    const measured: { readonly one: (typeof cases)[number]; readonly quiet: Quiet; readonly done: GreedResult }[] = []
-    for (const one of cases) {
-      const count = one.greed === 'streams' ? streams : one.connections
-      const job: GreedJob = {
-        target: site.target,
-        greed: one.greed,
-        connections: count,
-        seconds,
-        tokens: one.greed === 'streams' ? tokens : [],
-      }
-      const [done, quiet] = await Promise.all([
-        one.greed === 'processor' ? takeProcessors(job) : beGreedy(job),
-        sleep(500).then(() => callQuietly(other, users, seconds - 1)),
-      ])
-      measured.push({ one, quiet, done })
-      console.log(
-        `${one.name}: ${failuresOf(quiet)} of ${quiet.calls} failed, p99 ${quiet.p99.toFixed(1)} ms, ${JSON.stringify(done)}`,
-      )
-      await sleep(1_500)
+    for (const one of chosen) for (const place of places) await measureCase(place, one, options)
+    for (const { name, alone, measured } of places) {
+      console.log(`\n${name}: alone, p99 ${alone.p99.toFixed(1)} ms`)
+      console.log(table(head, rowsOf(alone, measured, options)))
     }
-    const bestOf = (best: string | undefined) =>
-      Math.max(...measured.filter(({ one }) => one.best === best).map(({ done }) => done.done))
-    const rows = measured.map(({ one, quiet, done }) => [
-      one.greed === 'streams' ? `${streams} streams reconnect` : one.name,
-      `${failuresOf(quiet)} of ${quiet.calls}`,
-      quiet.p99.toFixed(1),
-      (quiet.p99 / alone.p99).toFixed(1),
-      one.greed === 'processor' ? '–' : (done.done / seconds).toFixed(0),
-      one.best === undefined ? '–' : (done.done / bestOf(one.best)).toFixed(2),
-      String(done.refused),
-      String(done.failed),
-    ])
-    const head = ['one app does', 'the other app: failed', 'p99 ms', '÷ alone', 'done a second', '÷ best', '429', '5xx']
-    console.log(`\n${table(head, rows)}`)
-    await writeFile(join(resultsDir, 'tenants.json'), `${JSON.stringify({ seconds, alone, measured }, null, 2)}\n`)
-    return measured.every(({ quiet }) => failuresOf(quiet) === 0)
+    const [{ alone, measured }] = places as [Place]
+    await writeFile(join(resultsDir, 'tenants.json'), `${JSON.stringify({ ...options, alone, measured }, null, 2)}\n`)
+    return places.every((place) => place.measured.every(({ quiet }) => failuresOf(quiet) === 0))
   })
 }
 
-function failuresOf({ failed }: Quiet): number {
-  return Object.values(failed).reduce((sum, count) => sum + count, 0)
+async function openPlace(stage: Stage, name: string, dir: string | undefined): Promise<Place> {
+  const preload = join(import.meta.dir, 'tenants-probe.ts')
+  const site = await stage.openSite(
+    `tenants_${name}`,
+    { users: 10_000, transfersPerUser: 1 },
+    dir === undefined ? { preload } : { preload, dir },
+  )
+  const usersFile = `${site.target.usersFile}.other`
+  const seeded = await seed(site.database, { users: 100, transfersPerUser: 1 }, { usersFile })
+  const users = (await readFile(usersFile, 'utf8')).trim().split('\n')
+  return { name, site, other: { ...seeded, port: site.target.port }, users, alone: noCalls, measured: [] }
 }
 
-/** Credits at an even rate, whether or not the last ones are answered. */
-async function callQuietly(
-  { port, clientId, clientSecret }: Target,
-  users: readonly string[],
-  seconds: number,
-): Promise<Quiet> {
-  const times: number[] = []
-  const failed: Record<string, number> = {}
-  const call = async (i: number) => {
-    const startedAt = performance.now()
-    const body = {
-      clientId,
-      clientSecret,
-      serviceUserId: users[i % users.length],
-      amount: 0.01,
-      referenceType: 'QUIET',
-    }
-    const response = await fetch(`http://127.0.0.1:${port}/api/server/wallet/credit`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, referenceId: crypto.randomUUID() }),
-    }).catch(() => undefined)
-    await response?.text()
-    times.push(performance.now() - startedAt)
-    const status = String(response?.status ?? 'no answer')
-    if (status !== '200') failed[status] = (failed[status] ?? 0) + 1
+async function measureCase(place: Place, one: (typeof cases)[number], { seconds, streams }: Options): Promise<void> {
+  const { site, other, users, measured } = place
+  const isStreams = one.greed === 'streams'
+  const job: GreedJob = {
+    target: site.target,
+    greed: one.greed,
+    connections: isStreams ? streams : one.connections,
+    seconds,
+    tokens: isStreams ? await newSessions(site, streams) : [],
   }
-  const calls: Promise<void>[] = []
-  for (let i = 0; i < seconds * callsPerSecond; i++) {
-    calls.push(call(i))
-    await sleep(1_000 / callsPerSecond)
-  }
-  await Promise.all(calls)
-  times.sort((a, b) => a - b)
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))]!
-  return { calls: times.length, failed, p50: at(0.5), p99: at(0.99) }
+  const [done, quiet] = await Promise.all([
+    one.greed === 'processor' ? takeProcessors(job) : beGreedy(job),
+    sleep(500).then(() => callQuietly(other, users, seconds - 1)),
+  ])
+  measured.push({ one, quiet, done })
+  print(place, one.name, quiet, done)
+  await sleep(1_500)
+}
+
+function print({ name }: Place, what: string, quiet: Quiet, done?: GreedResult): void {
+  const { calls, p50, p99, loopP99, loopMax } = quiet
+  const figures = `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, event loop late by ${loopP99} ms (p99), ${loopMax} (max)`
+  console.log(
+    `${name}, ${what}: ${failuresOf(quiet)} of ${calls} failed, ${figures} ${done ? JSON.stringify(done) : ''}`,
+  )
+  console.log(slowestText(quiet))
+}
+
+const head = ['one app does', 'the other app: failed', 'p99 ms', '÷ alone', 'done a second', '÷ best', '429', '5xx']
+
+function rowsOf(alone: Quiet, measured: readonly Measured[], { seconds, streams }: Options): string[][] {
+  const bestOf = (best: string | undefined) =>
+    Math.max(...measured.filter(({ one }) => one.best === best).map(({ done }) => done.done))
+  return measured.map(({ one, quiet, done }) => [
+    one.greed === 'streams' ? `${streams} streams reconnect` : one.name,
+    `${failuresOf(quiet)} of ${quiet.calls}`,
+    quiet.p99.toFixed(1),
+    (quiet.p99 / alone.p99).toFixed(1),
+    one.greed === 'processor' ? '–' : (done.done / seconds).toFixed(0),
+    one.best === undefined ? '–' : (done.done / bestOf(one.best)).toFixed(2),
+    String(done.refused),
+    String(done.failed),
+  ])
 }
 
 /** In another process: the greedy app must not take processor time from the measurement. */

@@ -22,6 +22,7 @@ import type { Config } from './config.ts'
 import { clientAddress, isCallerHidden } from './platform/client-address.ts'
 import { faultFields, openRateLimit } from './platform/log.ts'
 import { forWidget, longRunning } from './store/connection/database.ts'
+import { beginTogether } from './store/writer/turns.ts'
 import { isRetryable } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
 import { compressAnswer } from './web/compress.ts'
@@ -29,7 +30,6 @@ import { plainHeaders } from './web/headers.ts'
 import { hasGoodHost, pathOf } from './web/host.ts'
 import { mayReadMetrics } from './web/metrics-access.ts'
 import { sdkRoute } from './web/sdk-files.ts'
-import { shareTick } from './web/tick.ts'
 import type { RequestContext, WebApp } from './web/request-context.ts'
 import { widgetPages } from './widget/pages.tsx'
 
@@ -126,7 +126,7 @@ async function answerRequest(
   const { method } = request
   const path = pathOf(request.url)
   const route = exact.get(`${method} ${path}`)
-  await shareTick(isPatient(route))
+  await beginTogether(isPatient(route))
   let response: Response
   try {
     // The caller hung up before any work was done, or sent a second request before the first was answered.

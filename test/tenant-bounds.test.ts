@@ -1,9 +1,10 @@
 /** What one app or one stranger may have under way: beyond it 429 or 401, before a body is parsed, and no other app notices. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { openQuota } from '../src/actions/apps/quota.ts'
 import { updateApp } from '../src/actions/apps/manage-apps.ts'
 import { findApp } from '../src/store/apps.ts'
 import type { PooledClient } from '../src/store/connection/pool.ts'
+import { placesPerTurn } from '../src/store/writer/turns.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client } from './client.ts'
 import { eventually } from './eventually.ts'
@@ -201,7 +202,10 @@ test('credentials that come twice are refused, also where the second pair is at 
   expect(await otherClient.balance(otherUser.serviceUserId)).toBe(20)
 })
 
-test('a bulk request posts at most fifty operations in a turn of the loop, so other calls come in between', async () => {
+/** A turn ends and the next one begins between two callbacks of `setImmediate`. */
+const mostBetweenLooks = 2 * placesPerTurn
+
+test('a bulk request posts at most 64 operations in a turn of the loop, so other calls come in between', async () => {
   const { writer } = opened.service
   const bulk = sendBulk({ ...other, operations: operations(otherUser, 1_000) })
   let before = 0
@@ -212,9 +216,28 @@ test('a bulk request posts at most fifty operations in a turn of the loop, so ot
     before = depth
     await new Promise((resolve) => setImmediate(resolve))
   }
-  expect(most).toBeLessThanOrEqual(50)
+  expect(most).toBeLessThanOrEqual(mostBetweenLooks)
   const results = (await bulk).body['results'] as { status: number }[]
   expect(results.filter(({ status }) => status === 200)).toHaveLength(1_000)
+})
+
+test('of 500 calls of an app that arrive together, a turn of the loop posts at most 64', async () => {
+  const many = await newApp(opened.service)
+  const user = await newUser(opened.service, many)
+  const post = spyOn(opened.service.writer, 'post')
+  const crowd = Promise.all(Array.from({ length: 500 }, () => sendCredit(many, user)))
+  let before = 0
+  let most = 0
+  while (Bun.peek.status(crowd) === 'pending') {
+    const posted = post.mock.calls.length
+    most = Math.max(most, posted - before)
+    before = posted
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  post.mockRestore()
+  expect(before).toBe(500)
+  expect(most).toBeLessThanOrEqual(mostBetweenLooks)
+  expect((await crowd).filter(({ response }) => response.status === 200)).toHaveLength(500)
 })
 
 test('a body whose end comes after the time of the answer is refused, and nothing is posted', async () => {

@@ -181,7 +181,7 @@ export const edgeGuards: readonly Guarded[] = [
     tests: ['test/tenant-bounds.test.ts'],
     mutants: [
       [`if (!credentials && text.length > maxUnknownLength) {`, `if (text === '') {`],
-      [`if (i % sliceLength === 0 && i > 0) await nextTurn()`, ``],
+      [`if (i % sliceLength === 0 && i > 0) await turnFor(app.clientId, sliceLength)`, ``],
     ],
   },
   {

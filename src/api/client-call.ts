@@ -4,6 +4,7 @@ import { authenticate, recordBrowserCall, type Authentication } from '../actions
 import type { Kind } from '../actions/apps/quota.ts'
 import type { Service } from '../actions/service.ts'
 import type { App, Scope } from '../store/apps.ts'
+import { turnFor } from '../store/writer/turns.ts'
 import { answerWithinMs } from '../store/writer/posting.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
 import { readJson, readQuery, refuseLate, type Input } from './request.ts'
@@ -36,6 +37,8 @@ export async function readClientCall<T>(
   if (refusal) return { refusal }
   const busy = enter(service, call, app, kind, 1)
   if (busy) return { refusal: busy }
+  const turn = turnFor(app.clientId)
+  if (turn) await turn
   const parsed = parseInput(schema, read)
   return 'refusal' in parsed ? parsed : { app, input: parsed.input }
 }

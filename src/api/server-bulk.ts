@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { postListForApp, type AppPosting } from '../actions/money/post.ts'
 import type { Service } from '../actions/service.ts'
 import { parseAmount } from '../ledger/money.ts'
+import { placesPerTurn, turnFor } from '../store/writer/turns.ts'
 import { isRetryable, type PostingResult } from '../store/writer/posting.ts'
 import { networkOf } from '../platform/address.ts'
 import { readLargeBody } from '../web/body.ts'
 import { plainHeaders } from '../web/headers.ts'
-import { nextTurn } from '../web/tick.ts'
 import { enter, identify, parseInput } from './client-call.ts'
 import { bulkExample } from './examples.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
@@ -22,8 +22,8 @@ const maxBodyBytes = 1024 * 1024
 /** An operation is hardly shorter: the text's length limits their number before it is parsed. */
 const leastLength = 100
 const maxUnknownLength = 64 * 1024
-/** Checking and posting them takes about a millisecond. */
-const sliceLength = 50
+/** Half a turn. */
+const sliceLength = placesPerTurn / 2
 const ndjson = 'application/x-ndjson'
 
 const bulkAnswer = z
@@ -85,7 +85,7 @@ export function bulkRoute(service: Service): Route {
       const post = postListForApp(service, app, call.context.arrivedAt)
       const asked: (Promise<PromiseSettledResult<PostingResult>> | Answer)[] = []
       for (const [i, parsed] of operations.entries()) {
-        if (i % sliceLength === 0 && i > 0) await nextTurn()
+        if (i % sliceLength === 0 && i > 0) await turnFor(app.clientId, sliceLength)
         const one = toInput(parsed)
         const checked = 'status' in one ? { refusal: one } : parseInput(operation, one)
         asked.push('refusal' in checked ? checked.refusal : post(toPosting(checked.input)))
@@ -144,6 +144,7 @@ async function readBulk(service: Service, call: Call): Promise<Input | Answer> {
     service.metrics.refusedCredentials('unknown-app')
     return refuse('INVALID_CLIENT')
   }
+  let line = ''
   if (credentials) {
     const { app, refusal } = await identify(
       service,
@@ -154,8 +155,10 @@ async function readBulk(service: Service, call: Call): Promise<Input | Answer> {
     if (refusal) return refusal
     const busy = enter(service, call, app, 'operations', Math.min(maxOperations, Math.ceil(text.length / leastLength)))
     if (busy) return busy
+    line = app.clientId
   }
-  await nextTurn()
+  // Parsing takes milliseconds.
+  await turnFor(line, placesPerTurn)
   return hasLines ? readLines(text) : readObject(text)
 }
 

@@ -12,6 +12,7 @@ import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './conn
 import type { FastAnswers } from './fast-statement.ts'
 import { postWithCaptures } from './fast-captures.ts'
 import { newGuess, postGuessing } from './guess-new.ts'
+import { runInTurn } from './turns.ts'
 import { enqueue, newFairQueue, putBack, standingOf, takeInTurn, type Offer } from './fair-queue.ts'
 import { countHolds } from './hold-counts.ts'
 import {
@@ -90,9 +91,6 @@ const mostOfSharedBatch = 128
 /** The postings of a batch that crowds a lane. Smaller ones take the database a few milliseconds, which other apps can wait. */
 const fewestOfCrowd = 64
 const crowdMs = 1_000
-
-/** What follows from so many answers takes the event loop about two milliseconds. */
-const answersPerTurn = 64
 
 export function openFastLane(
   connection: Connection,
@@ -302,17 +300,16 @@ async function answerBatch(lane: FastLane, writer: BatchWriter, batch: readonly 
 /** Leaves the event loop to other requests between the answers of a large batch. The database works on the next batches meanwhile. */
 async function answerInTurns(lane: FastLane, answers: FastAnswers['answers']): Promise<void> {
   lane.answering++
-  try {
-    for (const [i, [pending, result]] of answers.entries()) {
-      if (i % answersPerTurn === 0) {
-        send(lane)
-        if (i > 0) await new Promise((resolve) => void setImmediate(resolve))
-      }
+  send(lane)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let left = answers.length
+  for (const [pending, result] of answers)
+    runInTurn(shareOf(pending), () => {
       pending.answer(result)
-    }
-  } finally {
-    lane.answering--
-  }
+      if (--left === 0) resolve()
+    })
+  if (left > 0) await promise
+  lane.answering--
 }
 
 function connect(lane: FastLane): Promise<BatchWriter> {

@@ -8,6 +8,7 @@ import { referenceKeyOf } from '../outcomes.ts'
 import { enqueue } from './fair-queue.ts'
 import { isCrowded, openFastLane } from './fast-lane.ts'
 import { Unavailable, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
+import { placesPerTurn } from './turns.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 setDefaultTimeout(60_000)
@@ -203,7 +204,7 @@ test('the lanes of a cluster, and the lane of an app that crowds it, are not cro
   expect(isCrowded(usual, 'other')).toBeFalse()
 })
 
-test('a turn of the event loop gives at most 64 of the answers of a large batch', async () => {
+test('a turn of the event loop gives at most 64 answers to an app, of all its batches together', async () => {
   // No other app has used it.
   const alone = newWriter()
   sizes.length = 0
@@ -216,11 +217,12 @@ test('a turn of the event loop gives at most 64 of the answers of a large batch'
   setImmediate(next)
   const answers = new Map<number, number>()
   const count = () => answers.set(turn, (answers.get(turn) ?? 0) + 1)
-  await Promise.all(credits(greedy, 512).map((posting) => alone.post(posting).then(count)))
+  await Promise.all(credits(greedy, 4_096).map((posting) => alone.post(posting).then(count)))
   isOver = true
   await alone.close()
   expect(Math.max(...sizes)).toBe(512)
-  expect(Math.max(...answers.values())).toBe(64)
+  // A turn may end, and the next one begin, between two callbacks of `setImmediate`.
+  expect(Math.max(...answers.values())).toBeLessThanOrEqual(2 * placesPerTurn)
 })
 
 test('the movements of the service itself are one share among those of the apps', async () => {

@@ -1,0 +1,100 @@
+import { expect, test } from 'bun:test'
+import { beginTogether, runInTurn, turnFor } from './turns.ts'
+
+/** Counts the turns of the event loop while `work` runs, and returns what happened in each. */
+async function inTurns(work: (happen: (what: string) => void) => Promise<unknown>): Promise<string[][]> {
+  // The module has forgotten the turn before.
+  await new Promise((resolve) => void setImmediate(resolve))
+  const turns: string[][] = [[]]
+  let isOver = false
+  const next = () => {
+    turns.push([])
+    if (!isOver) setImmediate(next)
+  }
+  setImmediate(next)
+  await work((what) => void turns.at(-1)!.push(what))
+  isOver = true
+  return turns.filter((turn) => turn.length > 0)
+}
+
+const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
+
+const countOf = (turn: readonly string[] | undefined, what: string) =>
+  (turn ?? []).filter((each) => each === what).length
+
+test('requests of apps that arrive together begin in one turn, ahead of any number of patient ones', async () => {
+  const turns = await inTurns((happen) =>
+    Promise.all([
+      ...times(200, () => beginTogether(true).then(() => happen('patient'))),
+      ...times(100, () => beginTogether(false).then(() => happen('urgent'))),
+    ]),
+  )
+  expect(turns[0]!.slice(0, 100)).toEqual(times(100, () => 'urgent'))
+  expect(turns.map((turn) => countOf(turn, 'urgent'))).toEqual([100, ...times(12, () => 0)])
+})
+
+test('of patient requests at most 16 begin in a turn, and all of them begin', async () => {
+  const turns = await inTurns((happen) =>
+    Promise.all(times(100, () => beginTogether(true).then(() => happen('patient')))),
+  )
+  expect(turns.map(({ length }) => length)).toEqual([16, 16, 16, 16, 16, 16, 4])
+})
+
+test('of the calls of an app 64 have a turn together, in their order', async () => {
+  const turns = await inTurns((happen) =>
+    Promise.all(times(200, async (i) => (await turnFor('greedy'), happen(String(i))))),
+  )
+  expect(turns.map(({ length }) => length)).toEqual([64, 64, 64, 8])
+  expect(turns.flat()).toEqual(times(200, String))
+})
+
+test('a few calls of another app wait for none of 500', async () => {
+  const turns = await inTurns(async (happen) => {
+    const greedy = times(500, async () => (await turnFor('greedy'), happen('greedy')))
+    for (let i = 0; i < 8; i++) runInTurn('quiet', () => happen('quiet'))
+    expect(turnFor('quiet')).toBeInstanceOf(Promise)
+    await Promise.all(greedy)
+  })
+  expect(countOf(turns[0], 'quiet')).toBe(8)
+})
+
+test('apps that both have many waiting take their places in turn', async () => {
+  const turns = await inTurns((happen) =>
+    Promise.all(
+      ['one', 'two'].flatMap((app) =>
+        times(200, () => new Promise<void>((resolve) => runInTurn(app, () => (happen(app), resolve())))),
+      ),
+    ),
+  )
+  expect(countOf(turns[1], 'one')).toBe(32)
+  expect(countOf(turns[1], 'two')).toBe(32)
+})
+
+test('long steps take as many places as they say: two of 50, or one of 64, have a turn', async () => {
+  const slices = await inTurns((happen) =>
+    Promise.all(times(6, async () => (await turnFor('bulk', 50), happen('slice')))),
+  )
+  expect(slices.map(({ length }) => length)).toEqual([2, 2, 2])
+  const bodies = await inTurns((happen) =>
+    Promise.all(times(3, async () => (await turnFor('bulk', 64), happen('body')))),
+  )
+  expect(bodies.map(({ length }) => length)).toEqual([1, 1, 1])
+})
+
+test('a short step does not overtake a long one of its app', async () => {
+  const turns = await inTurns(async (happen) => {
+    await turnFor('greedy', 64)
+    await Promise.all([
+      turnFor('quiet', 50)!.then(() => happen('long')),
+      Promise.resolve(turnFor('quiet')).then(() => happen('short')),
+    ])
+  })
+  expect(turns).toEqual([['long', 'short']])
+})
+
+test('a turn begins with all of its places, also after one that used them up for those that waited', async () => {
+  for (const app of ['first', 'second']) {
+    const turns = await inTurns((happen) => Promise.all(times(128, async () => (await turnFor(app), happen(app)))))
+    expect(turns.map(({ length }) => length)).toEqual([64, 64])
+  }
+})

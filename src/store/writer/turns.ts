@@ -1,0 +1,88 @@
+/**
+ * Shares each turn of the event loop among the apps. The steps of requests wait here, in a line for each app: a turn takes 64 places of
+ * steps, from every waiting app in turn, so a call waits for a few milliseconds of other apps' work however many calls they make.
+ */
+type Step = { readonly run: () => void; readonly places: number }
+
+/** The step of a single call, or of its answer, has one place. It takes about 30 µs. */
+export const placesPerTurn = 64
+
+/** So many steps of an app run in any turn, also when other apps have used all of its places. */
+const surePerApp = 8
+
+const mostPatientPerTurn = 16
+
+const urgent: (() => void)[] = []
+const patient: (() => void)[] = []
+/** Only apps that have a step waiting; the first one is served first. */
+const lines = new Map<string, Step[]>()
+/** How many places of this turn each app has used. */
+const used = new Map<string, number>()
+let placesLeft = placesPerTurn
+let isDue = false
+
+/**
+ * Requests that arrive together begin together, at the end of their turn, and take each step one after the other. The same work costs a fifth
+ * less, because the code stays in the processor's caches. Patient requests wait while others arrive: thousands of widgets that
+ * connect again do not delay the calls of apps.
+ */
+export function beginTogether(isPatient: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    ;(isPatient ? patient : urgent).push(resolve)
+    awaitEnd()
+  })
+}
+
+/** Undefined if the step may run at once; otherwise resolves in the turn that has places for it. Steps of an app keep their order. */
+export function turnFor(app: string, places = 1): Promise<void> | undefined {
+  if (takePlaces(app, places)) return undefined
+  return new Promise((run) => addToLine(app, { run, places }))
+}
+
+/** Runs a step of one place at once, or in a later turn. */
+export function runInTurn(app: string, run: () => void): void {
+  if (takePlaces(app, 1)) run()
+  else addToLine(app, { run, places: 1 })
+}
+
+function takePlaces(app: string, places: number): boolean {
+  const mine = used.get(app) ?? 0
+  if (lines.has(app) || (placesLeft <= 0 && mine + places > surePerApp)) return false
+  used.set(app, mine + places)
+  placesLeft -= places
+  awaitEnd()
+  return true
+}
+
+function addToLine(app: string, step: Step): void {
+  const line = lines.get(app)
+  if (line) line.push(step)
+  else lines.set(app, [step])
+  awaitEnd()
+}
+
+function awaitEnd(): void {
+  if (isDue) return
+  isDue = true
+  setImmediate(nextTurn)
+}
+
+function nextTurn(): void {
+  isDue = false
+  placesLeft = placesPerTurn
+  used.clear()
+  for (const begin of [...urgent.splice(0), ...patient.splice(0, mostPatientPerTurn)]) begin()
+  while (placesLeft > 0 && lines.size > 0) runNext()
+  if (patient.length > 0 || placesLeft < placesPerTurn) awaitEnd()
+}
+
+/** One step of the app that waits longest for a place; the app goes behind the others. */
+function runNext(): void {
+  const [app, line] = lines.entries().next().value!
+  const { run, places } = line.shift()!
+  lines.delete(app)
+  if (line.length > 0) lines.set(app, line)
+  used.set(app, (used.get(app) ?? 0) + places)
+  placesLeft -= places
+  run()
+}
