@@ -8,7 +8,6 @@ import { newClient, type Client } from '../../../../test/client.ts'
 import { callCommand } from '../../../../test/command.ts'
 import { eventually } from '../../../../test/eventually.ts'
 import { holdClient, holdOf } from '../../../../test/holds.ts'
-import { lockWaitsSql } from '../../../../test/lock-waits.ts'
 import { findCluster } from '../../../../test/postgres.ts'
 import { newApp, newUser, openTestService, operator } from '../../../../test/service.ts'
 import type { Credentials, TestService, TestUser } from '../../../../test/service.ts'
@@ -212,7 +211,9 @@ describe.skipIf(isOnCluster)('the files of a closed period', () => {
 
   test('are written by a later run, after a process was killed in the middle', async () => {
     const to = newFolder()
-    const locker = await openClient(opened.service.db.connection, { name: 'test' })
+    // The other process may take long to start.
+    const settings = { idle_in_transaction_session_timeout: '0' }
+    const locker = await openClient(opened.service.db.connection, { name: 'test', settings })
     await locker.query('begin; lock table closed_outcomes_1 in access exclusive mode')
     const child = Bun.spawn([process.execPath, 'src/cli.ts', 'archive', 'write', '1', '--to', to], {
       cwd: new URL('../../../..', import.meta.url).pathname,
@@ -220,7 +221,9 @@ describe.skipIf(isOnCluster)('the files of a closed period', () => {
       stdout: 'ignore',
       stderr: 'ignore',
     })
-    await eventually(async () => (await opened.service.db.pool.query(lockWaitsSql)).rows.length, 1)
+    const waiting = `select 1 from pg_stat_activity where datname = current_database()
+      and application_name = 'billfold archive' and wait_event_type = 'Lock'`
+    await eventually(async () => (await query(waiting)).length, 1)
     child.kill('SIGKILL')
     await child.exited
     await locker.query('rollback')
@@ -280,6 +283,18 @@ describe.skipIf(isOnCluster)('a check of the files finds', () => {
       await writeFile(path, (await readFile(path, 'utf8')).replace('"12300"', '"12301"'))
     })
     expect(faults).toEqual([`The sums of app:${credentials.clientId} are not those of the manifest.`])
+    const ofAnother = await changed(async (copy) => {
+      const path = join(copy, 'period-1.json')
+      await writeFile(
+        path,
+        (await readFile(path, 'utf8')).replaceAll(/"sha256": "\w+"/g, `"sha256": "${sha256Of('')}"`),
+      )
+    })
+    expect(ofAnother).toEqual(
+      ['entries', 'outcomes'].map(
+        (name) => `period-1.${name}.jsonl.zst is not the file of the manifest: its SHA-256 is another.`,
+      ),
+    )
   })
 
   test.each<[string, (lines: string[]) => string[], string]>([
