@@ -21,7 +21,8 @@ export type Count = {
   readonly surprises: Readonly<Record<string, number>>
   readonly longestGapMs: number
   readonly askedInCalm: number
-  readonly failedInCalm: Readonly<Record<string, number>>
+  /** With kind, time and the fault before. */
+  readonly failedInCalm: readonly string[]
   readonly greedy: Omit<GreedyCount, 'contradictions'>
   readonly books: readonly string[]
   readonly isExact: boolean

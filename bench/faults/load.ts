@@ -27,7 +27,7 @@ export type LoadReport = {
   /** The longest time without an answer to any client. */
   readonly longestGapMs: number
   /** Requests that began and ended between two faults, while both services had recovered, and failed: there must be none. */
-  readonly failedInCalm: Readonly<Record<string, number>>
+  readonly failedInCalm: readonly string[]
   /** All requests that began and ended between two faults. */
   readonly askedInCalm: number
 }
@@ -37,7 +37,7 @@ export type FaultLoad = {
   /** The time of the last answer of any service, by performance.now(). */
   readonly lastAnswerAt: () => number
   /** A calm begins after a fault, once every service has answered, and ends when the next fault begins. */
-  readonly beginCalm: () => Promise<void>
+  readonly beginCalm: (fault: string) => Promise<void>
   readonly endCalm: () => void
   readonly count: () => number
   readonly newest: () => Asked | undefined
@@ -65,21 +65,23 @@ export function startFaultLoad(
   let lastAnswerAt = performance.now()
   let longestGapMs = 0
   const state = { isOn: true }
-  const failedInCalm: Record<string, number> = {}
+  const failedInCalm: string[] = []
   let askedInCalm = 0
-  let calm: symbol | undefined
+  let calm: Calm | undefined
   const answeredAt = new Map(nodes.map((node) => [node, 0]))
 
   const send = async (item: Asked, node: Node): Promise<void> => {
     const calmAtStart = calm
+    const startedAt = performance.now()
     const reply = await call(node, target, item)
     if (calmAtStart !== undefined && calmAtStart === calm) {
       askedInCalm++
-      const how = reply ? `${reply.status} ${reply.code}` : 'no answer'
-      if (reply?.status !== 200 && reply?.code !== 'INSUFFICIENT_BALANCE')
-        failedInCalm[how] = (failedInCalm[how] ?? 0) + 1
+      if (!isReal(reply)) {
+        failedInCalm.push(failureText(reply, nodes.indexOf(node) + 1, startedAt, calmAtStart))
+        console.log(`  ${failedInCalm.at(-1)}`)
+      }
     }
-    if (reply === undefined || reply.status === 503) {
+    if ('fault' in reply || reply.status === 503) {
       unknown++
       return
     }
@@ -87,7 +89,7 @@ export function startFaultLoad(
     longestGapMs = Math.max(longestGapMs, now - lastAnswerAt)
     lastAnswerAt = now
     answeredAt.set(node, now)
-    if (reply.status !== 200 && reply.code !== 'INSUFFICIENT_BALANCE') {
+    if (!isReal(reply)) {
       const key = `${reply.status} ${reply.code}`
       surprises.set(key, (surprises.get(key) ?? 0) + 1)
       return
@@ -125,10 +127,10 @@ export function startFaultLoad(
 
   return {
     lastAnswerAt: () => lastAnswerAt,
-    beginCalm: async () => {
+    beginCalm: async (fault) => {
       const since = performance.now()
       while ([...answeredAt.values()].some((at) => at < since)) await Bun.sleep(5)
-      calm = Symbol()
+      calm = { fault, since }
     },
     endCalm: () => (calm = undefined),
     count: () => asked.length,
@@ -162,13 +164,30 @@ function isOpen(item: Asked): boolean {
   return item.answer === undefined
 }
 
-type Reply = { readonly status: number; readonly balance: number; readonly code: string | undefined }
+/** The last fault, and when it had ended. */
+type Calm = { readonly fault: string; readonly since: number }
 
-async function call(node: Node, { clientId, clientSecret }: Target, item: Asked): Promise<Reply | undefined> {
+type Reply =
+  | { readonly status: number; readonly balance: number; readonly code: string | undefined }
+  | { readonly fault: string }
+
+/** Whether it decides the request: posted, or refused for want of money. */
+function isReal(reply: Reply): boolean {
+  return !('fault' in reply) && (reply.status === 200 || reply.code === 'INSUFFICIENT_BALANCE')
+}
+
+function failureText(reply: Reply, service: number, startedAt: number, { fault, since }: Calm): string {
+  const how = 'fault' in reply ? `no answer (${reply.fault})` : `${reply.status} ${reply.code}`
+  const [tookMs, afterMs] = [performance.now() - startedAt, startedAt - since].map(Math.round)
+  const at = new Date().toISOString()
+  return `failed in calm: ${how} of service ${service} at ${at} after ${tookMs} ms, sent ${afterMs} ms after “${fault}” had ended`
+}
+
+async function call(node: Node, { clientId, clientSecret }: Target, item: Asked): Promise<Reply> {
   const running = node.process()
   if (!running) {
     await Bun.sleep(20)
-    return undefined
+    return { fault: 'the service is down' }
   }
   const { direction, serviceUserId, amount, reference } = item
   const body = { clientId, clientSecret, serviceUserId, amount, referenceType: 'ORDER', referenceId: reference }
@@ -181,8 +200,8 @@ async function call(node: Node, { clientId, clientSecret }: Target, item: Asked)
     })
     const answer = (await response.json()) as { balance?: number; code?: string }
     return { status: response.status, balance: answer.balance ?? 0, code: answer.code }
-  } catch {
+  } catch (error) {
     await Bun.sleep(20)
-    return undefined
+    return { fault: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
   }
 }

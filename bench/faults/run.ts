@@ -105,7 +105,7 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   for (const node of nodes) await node.close()
   await stop()
   console.log(`What the services said of errors: ${relative(process.cwd(), logFile)}`)
-  return count.isExact && Object.keys(count.failedInCalm).length === 0 && proofs.falseAlarms.length === 0
+  return count.isExact && count.failedInCalm.length === 0 && proofs.falseAlarms.length === 0
 }
 
 async function newApp(database: BenchDatabase, users: number, usersFile: string): Promise<Target> {
@@ -197,7 +197,7 @@ async function breakThings(
     console.log(
       `${Math.round(mendedAt)} ${name}: answers again ${untilBackMs} ms after it, ${load.count()} operations so far`,
     )
-    await load.beginCalm()
+    await load.beginCalm(name)
     await sleep(scene.random.between(500, 3_000))
   } while (performance.now() < endsAt)
   return times
