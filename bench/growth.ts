@@ -2,8 +2,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { toFilter } from '../src/actions/money/activity-filter.ts'
 import { closePeriod } from '../src/actions/money/close-period.ts'
-import { closeService, openService } from '../src/actions/service.ts'
+import { readActivity } from '../src/actions/money/read-activity.ts'
+import { closeService, openService, type Service } from '../src/actions/service.ts'
 import { parseConfig } from '../src/config.ts'
 import { openLog } from '../src/platform/log.ts'
 import { openMetrics } from '../src/platform/metrics.ts'
@@ -29,7 +31,10 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
       seconds: { type: 'string', default: '2' },
       close: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
+      // Of 100 million transfers, `verify` takes 20 to 30 minutes.
+      verify: { type: 'boolean', default: true },
     },
+    allowNegative: true,
   })
   const [users, transfersPerUser] = [Number(values.users), Number(values.transfers)]
   const resultsDir = join(import.meta.dir, 'results')
@@ -52,12 +57,13 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
     const measured = await takeTurnsOn(stage, empty, grown, Number(values.cycles), Number(values.seconds))
     console.log(`\n${figureTable(measured.figures)}\n\n${rateTable(measured.rounds)}`)
     for (const text of busyText(measured.rounds)) console.log(text)
+    const open = { ...measured.facts, ...(await timeActivity(grown)) }
+    for (const [name, value] of Object.entries(open)) console.log(`${name}: ${value}`)
     const closed = values.close ? await measureClosed(stage, empty, grown, values) : undefined
     const facts = {
       'seconds to make it, indexes and vacuum included': loadSeconds.toFixed(0),
       'start, ms': await startTimes(grown, join(dir, 'faults.log')),
-      ...(await verify(stage, grown)),
-      ...measured.facts,
+      ...(values.verify ? await verify(stage, grown) : {}),
       ...closed?.facts,
     }
     for (const [name, value] of Object.entries(facts)) console.log(`${name}: ${value}`)
@@ -69,7 +75,7 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
       users,
       transfersPerUser,
       figures: [...measured.figures, ...(closed?.figures ?? [])],
-      facts,
+      facts: { ...open, ...facts },
       sizes: sizes.rows,
       pages,
       faults,
@@ -94,7 +100,10 @@ async function measureClosed(stage: Stage, empty: Site, grown: Site, values: { c
   const figures = measured.figures.map((figure) => ({ ...figure, name: figure.name.replace('grown', 'closed') }))
   console.log(`\n${figureTable(figures)}\n\n${rateTable(measured.rounds)}`)
   for (const text of busyText(measured.rounds)) console.log(text)
-  const named = Object.entries(measured.facts).map(([name, value]) => [`${name}, closed`, value])
+  const named = Object.entries({ ...measured.facts, ...(await timeActivity(grown)) }).map(([name, value]) => [
+    `${name}, closed`,
+    value,
+  ])
   return {
     figures,
     faults: measured.faults,
@@ -117,12 +126,12 @@ async function takeTurnsOn(stage: Stage, empty: Site, grown: Site, cycles: numbe
   const base = run('empty', empty)
   const contenders = [run('grown', grown), run('check-balance', grown, { call: 'check-balance' })]
   for (const contender of [base, ...contenders]) await contender.measure()
-  const before = await readActivity(grown.database)
+  const before = await readServerActivity(grown.database)
   const emptyBefore = { sizes: (await readSizes(empty.database)).rows, posted: empty.acknowledged.posted }
   const measured = await takeTurns(base, contenders, cycles, ({ name, perSecond }, done, of) =>
     console.log(`${String(done).padStart(3)}/${of}  ${name.padEnd(14)} ${perSecond.toFixed(0).padStart(7)}/s`),
   )
-  const after = await readActivity(grown.database)
+  const after = await readServerActivity(grown.database)
   const added = (await readSizes(empty.database)).rows.flatMap(({ name, heap, indexes }) => {
     const was = emptyBefore.sizes.find((each) => each.name === name)
     const each =
@@ -152,7 +161,7 @@ async function takeTurnsOn(stage: Stage, empty: Site, grown: Site, cycles: numbe
   }
 }
 
-async function readActivity(database: BenchDatabase): Promise<{ checkpoints: number; autovacuums: number }> {
+async function readServerActivity(database: BenchDatabase): Promise<{ checkpoints: number; autovacuums: number }> {
   const [row] = await database.query(
     `select (select num_timed + num_requested from pg_stat_checkpointer) as checkpoints,
        (select sum(autovacuum_count) from pg_stat_user_tables) as autovacuums`,
@@ -201,11 +210,44 @@ async function verify({ cluster }: Stage, { database }: Site): Promise<Record<st
   }
 }
 
-async function timeAdmin({ database, target }: Site): Promise<PageRow[]> {
+/** Runs the work with the actions of a service on this database. */
+async function withService<T>({ database }: Site, work: (service: Service) => Promise<T>): Promise<T> {
   const db = openDatabase(database.connection)
   const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'silent' })
   const log = openLog('silent', () => {})
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
+  try {
+    return await work(service)
+  } finally {
+    await closeService(service)
+    await db.pool.end()
+  }
+}
+
+/** A user's activity: its newest page and one in the middle, of 500 wallets over the whole ledger, each for the first time. */
+async function timeActivity(site: Site): Promise<Record<string, string>> {
+  const wallets = await site.database.query(
+    `select id, sequence from wallets w join (select id from wallets tablesample bernoulli (1) order by random() limit 500) chosen using (id)`,
+  )
+  return await withService(site, async (service) => {
+    const time = async (page: (sequence: number) => number | undefined) => {
+      const taken: number[] = []
+      for (const { id, sequence } of wallets) {
+        const startedAt = performance.now()
+        await readActivity(service, id!, toFilter({}, service.config.currency, page(Number(sequence))))
+        taken.push(performance.now() - startedAt)
+      }
+      return `${median(taken).toFixed(1)} (${taken.toSorted((a, b) => a - b)[Math.floor(taken.length * 0.99)]!.toFixed(1)})`
+    }
+    return {
+      'activity, newest page, median (p99) ms': await time(() => undefined),
+      'activity, a page in the middle, median (p99) ms': await time((sequence) => Math.ceil(sequence / 2) + 1),
+    }
+  })
+}
+
+async function timeAdmin(site: Site): Promise<PageRow[]> {
+  const { database, target } = site
   const [wallet] = await database.query('select id from wallets order by id limit 1 offset 77')
   const pages = {
     Overview: '/admin',
@@ -218,10 +260,7 @@ async function timeAdmin({ database, target }: Site): Promise<PageRow[]> {
     Books: '/admin/books',
     'Audit log': '/admin/audit',
   }
-  const rows = await timePages(service, await signIn(service), pages)
-  await closeService(service)
-  await db.pool.end()
-  return rows
+  return await withService(site, async (service) => await timePages(service, await signIn(service), pages))
 }
 
 type Size = { name: string; rows: number; heap: number; indexes: number }
