@@ -1,6 +1,7 @@
 /** The guards of proofs: the trees, the leaves, sealing, and what compares the books with what was signed. */
 import type { Guarded } from './run.ts'
 
+const leaves = 'src/store/proofs/entry-leaves.test.ts'
 const prove = 'test/proofs/prove.test.ts'
 const rewritten = 'test/proofs/rewritten.test.ts'
 const incarnation = 'test/proofs/incarnation.test.ts'
@@ -30,12 +31,24 @@ export const proofGuards: readonly Guarded[] = [
   },
   {
     area: 'proofs',
-    file: 'src/store/proofs/entry-leaves.ts',
-    tests: [prove, rewritten],
+    file: 'src/store/proofs/entry-columns.ts',
+    tests: [leaves],
     mutants: [
-      [`coalesce(textsend(t.description), '\\\\xff'::bytea)`, `'\\\\xff'::bytea`],
-      [`    hashSalt(salt, after + 1 + i, beginning(sent.texts, hashBytes))\n`, ``],
+      [`coalesce(description, $5::text)`, `coalesce(description, '')`],
       [`t.sequence <= s.until`, `t.sequence < s.until`],
+      [`isOdd ? { separator: randomUUID(), absent: randomUUID() } : usualSigns`, `usualSigns`],
+    ],
+  },
+  {
+    area: 'proofs',
+    file: 'src/store/proofs/entry-leaves.ts',
+    tests: [leaves],
+    mutants: [
+      [`    hashSalt(sequence, ownSalt)\n`, ``],
+      [`    if (!isMarked && !isAlone) return undefined\n`, ``],
+      [`  if (!isAlone && cursor.marks > 0) return undefined\n`, ``],
+      [`isRead && cursor.absentCount === columns.absentCount`, `isRead`],
+      [`(isRead && cursor.absentCount === columns.absentCount)`, `true`],
     ],
   },
   {
@@ -54,6 +67,11 @@ export const proofGuards: readonly Guarded[] = [
     mutants: [
       [`return isSame(rootOf(peaks), root)`, `return true`],
       [`  yield* verifyIncarnations(db, signed.size)\n`, ``],
+      [`if (!leaves.every(isIncarnation)) yield`, `if (!leaves.some(isIncarnation)) yield`],
+      [`  if (!start) return false\n`, `  if (!start) return true\n`],
+      [`return isSame(hashLeaf(incarnationLeaf({ ...start, last })), hash)`, `return true`],
+      [`incarnationLeaf({ ...start, last })`, `incarnationLeaf({ ...start, last: null })`],
+      [`if (leaves.length < incarnationsPerPage) return`, `return`],
       [`first + i >= unmarked && isOtherMark(`, `first + i > unmarked && isOtherMark(`],
     ],
   },

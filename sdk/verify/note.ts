@@ -98,7 +98,7 @@ export function fromBase64(text: string): Uint8Array | null {
 }
 
 export function toBase64(bytes: Uint8Array): string {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+  return btoa(String.fromCharCode(...bytes))
 }
 
 /** Without half of a surrogate pair. */

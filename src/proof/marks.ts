@@ -6,7 +6,8 @@ export const markBytes = 4
 /** Of hashes in one array. */
 export function marksOf(hashes: Uint8Array): Buffer {
   const marks = Buffer.allocUnsafe((hashes.length / hashBytes) * markBytes)
-  for (let i = 0; i < marks.length; i++) marks[i] = hashes[Math.floor(i / markBytes) * hashBytes + (i % markBytes)]!
+  for (let from = 0, to = 0; to < marks.length; from += hashBytes)
+    for (let i = 0; i < markBytes; i++) marks[to++] = hashes[from + i]!
   return marks
 }
 

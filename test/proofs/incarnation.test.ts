@@ -13,7 +13,7 @@ import { readPublicKey } from '../../src/actions/proofs/checkpoint.ts'
 import { describeLog } from '../../src/actions/proofs/describe-log.ts'
 import { proveEntry } from '../../src/actions/proofs/prove-entry.ts'
 import { publishEverywhere } from '../../src/actions/proofs/publish.ts'
-import { verifyLog } from '../../src/actions/proofs/verify-log.ts'
+import { verifyIncarnations, verifyLog } from '../../src/actions/proofs/verify-log.ts'
 import { closeService, openService, type Service } from '../../src/actions/service.ts'
 import { buildApp } from '../../src/app.ts'
 import { parseConfig } from '../../src/config.ts'
@@ -298,6 +298,30 @@ test('a state that was made to look like an incarnation is a fault, and so is a 
   const freely = 'alter table log_incarnations disable trigger user; grant delete on log_incarnations to current_user'
   await queryEach(service.db.pool, `${freely}; ${removed}`)
   expect(await problemsOf(service)).toMatchObject([{ check: 'sealed-log' }])
+})
+
+test('a wrong incarnation after more than a page of right ones is a fault', async () => {
+  const database = await testDatabase()
+  ends.push(database.drop)
+  const { service, close } = await open(database.connection)
+  ends.push(close)
+  const faultsOf = async (wrong: number) =>
+    await withTampered(service, async (db) => {
+      for (let number = 0; number < 150; number++) {
+        const start = { id: `i${number}`, previous: `i${number - 1}`, reason: 'moved', last: null }
+        const hash = hashLeaf(incarnationLeaf(number === wrong ? { ...start, reason: 'behind' } : start))
+        await db.query(`insert into log_leaves (number, kind, hash) values ($1, 'incarnation', $2)`, [number, hash])
+        await db.query(`insert into log_incarnations (number, id, previous, reason) values ($1, $2, $3, $4)`, [
+          number,
+          start.id,
+          start.previous,
+          start.reason,
+        ])
+      }
+      return await Array.fromAsync(verifyIncarnations(db, 150))
+    })
+  expect(await faultsOf(-1)).toEqual([])
+  for (const wrong of [0, 99, 100, 149]) expect(await faultsOf(wrong)).toEqual([{ kind: 'log' }])
 })
 
 test('an imported copy goes on under another name, and proves what the first proved', async () => {

@@ -1,51 +1,10 @@
-/**
- * The leaves of a wallet's tree, hashed from its entries; `sdk/verify/leaves.ts` says what they contain. The database sends the columns
- * as they are stored: hashing in the service costs a third of hashing in SQL.
- */
+/** The leaves of a wallet's tree, hashed from its entries; `sdk/verify/leaves.ts` says what they contain. */
 import { hashBytes, sha256Into } from '../../proof/sha256.ts'
-import { beginning, openScratch, writeBytes, writeHex, writeWhole, type Scratch } from '../../proof/write-bytes.ts'
-import { plainArray } from '../connection/arrays.ts'
+import { beginning, openScratch, writeBytes, writeHex, writeWhole } from '../../proof/write-bytes.ts'
 import type { Queryable } from '../connection/database.ts'
+import { readColumns, type EntryColumns, type EntryRange } from './entry-columns.ts'
 
-/** Entries after `after` up to `until` of one wallet. */
-export type LeafRange = {
-  readonly walletId: string
-  readonly name: string
-  readonly salt: Uint8Array
-  readonly after: number
-  readonly until: number
-}
-
-/** No text has a zero byte, and no text in UTF-8 has the byte of an absent one. */
-const zero = `'\\x00'::bytea`
-const entrySql = `int8send(t.amount) || timestamptz_send(t.created_at) || textsend(t.counter_account) || ${zero} || textsend(t.reference_type)
-  || ${zero} || textsend(t.reference_id) || ${zero} || coalesce(textsend(t.description), '\\xff'::bytea) || ${zero}`
-
-const rangesSql = `unnest($1::uuid[], $2::bigint[], $3::bigint[]) with ordinality as s(wallet_id, after, until, ordinal)`
-const isInRange = 't.wallet_id = s.wallet_id and t.sequence > s.after and t.sequence <= s.until'
-
-/** `$4` ranges in a row: the driver reads a row for each range slower than it is hashed, and copies a row of megabytes several times. */
-const joinedSql = `select string_agg(l.ordinal::text, ',') as ordinals, string_agg(l.count::text, ',') as counts,
-  string_agg(l.entries, ''::bytea) as entries`
-
-/** The entries of each range in the order of the primary key, so that PostgreSQL sorts nothing. */
-const entriesSql = `
-${joinedSql} from (
-  select s.ordinal, e.count, e.entries from ${rangesSql}
-  cross join lateral (
-    select count(bytes) as count, string_agg(bytes, ''::bytea) as entries
-    from (select ${entrySql} as bytes from all_transfers t where ${isInRange} order by t.sequence) t
-  ) e
-) l group by (l.ordinal - 1) / $4::bigint`
-
-const entriesOnCluster = `
-with entry as materialized (
-  select s.ordinal, t.sequence, ${entrySql} as bytes from (select * from ${rangesSql}) s join all_transfers t on ${isInRange}
-  where t.wallet_id = any($1::uuid[])
-)
-${joinedSql} from (
-  select ordinal, count(bytes) as count, string_agg(bytes, ''::bytea order by sequence) as entries from entry group by ordinal
-) l group by (l.ordinal - 1) / $4::bigint`
+export type LeafRange = EntryRange & { readonly name: string; readonly salt: Uint8Array }
 
 /** The hashes of the leaves of each range, in the order of the ranges. Those of a range are in one array. */
 export async function hashEntries(
@@ -69,114 +28,212 @@ export async function hashFoundEntries(
   ranges: readonly LeafRange[],
   currency: string,
 ): Promise<readonly Uint8Array[]> {
-  const hashes: Uint8Array[] = ranges.map(() => new Uint8Array())
-  if (ranges.length === 0) return hashes
-  const { rows } = await db.query<{ ordinals: string; counts: string; entries: Uint8Array | null }>({
-    name: 'entries-of-ranges',
-    text: entriesSql,
-    onCluster: entriesOnCluster,
-    values: [
-      plainArray(ranges, ({ walletId }) => walletId),
-      plainArray(ranges, ({ after }) => after),
-      plainArray(ranges, ({ until }) => until),
-      rangesPerRow(ranges),
-    ],
-  })
-  for (const { ordinals, counts, entries } of rows) {
-    if (entries === null) continue
-    const sent: Sent = { entries, at: 0, texts: openScratch(hashBytes + entries.length + textsPerEntry * wholeBytes) }
-    const numbers = counts.split(',')
-    for (const [i, ordinal] of ordinals.split(',').entries()) {
-      const range = Number(ordinal) - 1
-      hashes[range] = hashRange(sent, Number(numbers[i]), ranges[range]!, currency)
-    }
+  const found: Uint8Array[][] = ranges.map(() => [])
+  for (const pieces of cutIntoPages(ranges)) {
+    const hashes = await hashPieces(db, pieces, currency)
+    for (const [i, { ordinal }] of pieces.entries()) found[ordinal]!.push(hashes[i]!)
   }
-  return hashes
+  return found.map((hashes) => (hashes.length === 1 ? hashes[0]! : Buffer.concat(hashes)))
 }
 
-const entriesPerRow = 1000
+type Piece = LeafRange & { readonly ordinal: number }
 
-function rangesPerRow(ranges: readonly LeafRange[]): number {
-  const entries = ranges.reduce((sum, { after, until }) => sum + until - after, 0)
-  return Math.ceil((ranges.length * entriesPerRow) / Math.max(1, entries))
+/** Hashing them takes about 3 ms, in which the process does nothing else. */
+const entriesPerQuery = 2_000
+
+function cutIntoPages(ranges: readonly LeafRange[]): readonly (readonly Piece[])[] {
+  const pages: Piece[][] = []
+  let left = 0
+  for (const [ordinal, range] of ranges.entries())
+    for (let { after } = range; after < range.until;) {
+      if (left === 0) {
+        pages.push([])
+        left = entriesPerQuery
+      }
+      const until = Math.min(range.until, after + left)
+      pages.at(-1)!.push({ ...range, ordinal, after, until })
+      left -= until - after
+      after = until
+    }
+  return pages
 }
 
-/** `at` is where the next entry begins. `texts` has room for the salt and the texts of any entry, with their lengths. */
-type Sent = { readonly entries: Uint8Array; at: number; readonly texts: Scratch }
+/** Where an entry is missing, the half with the gap is read again until the range that lacks it is alone. */
+async function hashPieces(db: Queryable, pieces: readonly Piece[], currency: string): Promise<readonly Uint8Array[]> {
+  const hashes =
+    hashColumns(await readColumns(db, pieces, false), pieces, currency) ??
+    hashColumns(await readColumns(db, pieces, true), pieces, currency)
+  if (hashes) return hashes
+  if (pieces.length === 1) throw new Error(`the entries of wallet ${pieces[0]!.walletId} cannot be read`)
+  const middle = Math.ceil(pieces.length / 2)
+  return [
+    ...(await hashPieces(db, pieces.slice(0, middle), currency)),
+    ...(await hashPieces(db, pieces.slice(middle), currency)),
+  ]
+}
 
-const [newline, minus, colon, absent] = [10, 45, 58, 255]
-const textsPerEntry = 4
+/** Undefined if a text has one of the signs, or the entries of several ranges are not all there. */
+function hashColumns(
+  columns: EntryColumns,
+  pieces: readonly Piece[],
+  currency: string,
+): readonly Uint8Array[] | undefined {
+  const isAlone = pieces.length === 1
+  const expected = pieces.reduce((sum, { after, until }) => sum + until - after, 0)
+  if (!isAlone && columns.count !== expected) return undefined
+  const currencyLine = utf8.encode(`\n${currency}\n`)
+  const cursor: Cursor = { columns, currencyLine, entry: 0, amount: 0, starts: [0, 0, 0, 0], absentCount: 0, marks: 0 }
+  const hashes: Uint8Array[] = []
+  for (const [i, piece] of pieces.entries()) {
+    const isMarked = skipMark(cursor, i + 1)
+    if (!isMarked && !isAlone) return undefined
+    hashes.push(hashRange(cursor, isAlone ? columns.count : piece.until - piece.after, piece))
+  }
+  if (!isAlone && cursor.marks > 0) return undefined
+  const isRead = columns.texts.every((bytes, i) => cursor.starts[i] === bytes.length + columns.separator.length)
+  return columns.count === 0 || (isRead && cursor.absentCount === columns.absentCount) ? hashes : undefined
+}
+
+/** `amount` and `starts` are where the next entry's values begin. */
+type Cursor = {
+  readonly columns: EntryColumns
+  readonly currencyLine: Uint8Array
+  entry: number
+  amount: number
+  readonly starts: number[]
+  absentCount: number
+  /** How many amounts were marked where no range was to begin. */
+  marks: number
+}
+
+const [newline, comma, minus, colon] = [10, 44, 45, 58]
+
+/** Whether the next amount is the first of the range with this ordinal. */
+function skipMark(cursor: Cursor, ordinal: number): boolean {
+  const { amounts } = cursor.columns
+  const mark = `${ordinal}:`
+  for (let i = 0; i < mark.length; i++) if (amounts[cursor.amount + i] !== mark.charCodeAt(i)) return false
+  cursor.amount += mark.length
+  return true
+}
+
 /** The digits of a number, a sign, and what is between two numbers. */
 const wholeBytes = 20
 /** PostgreSQL counts microseconds from the year 2000. */
 const epochMicros = Date.UTC(2000, 0) * 1_000
 
-const salted = openScratch(wholeBytes + hashBytes)
 const leaf = openScratch(512)
+const usualTexts = openScratch(8_192)
 const digest = new Uint8Array(hashBytes)
+const ownSalt = new Uint8Array(hashBytes)
 
-function hashRange(sent: Sent, count: number, { name, salt, after }: LeafRange, currency: string): Uint8Array {
+function hashRange(cursor: Cursor, count: number, { name, salt, after }: LeafRange): Uint8Array {
   const hashes = new Uint8Array(count * hashBytes)
   const { bytes } = leaf
-  const first = utf8.encode(`\0billfold-entry/v1\n${name}\n`)
-  const middle = utf8.encode(`\n${currency}\n`)
-  bytes.set(first)
+  const { columns, currencyLine } = cursor
+  const named = utf8.encodeInto(`\0billfold-entry/v1\n${name}\n`, bytes).written
+  salted.bytes.set(salt, wholeBytes)
   for (let i = 0; i < count; i++) {
-    const { entries, at } = sent
-    let end = writeWhole(bytes, first.length, after + 1 + i)
+    const sequence = after + 1 + i
+    let end = writeWhole(bytes, named, sequence)
     bytes[end++] = newline
-    end = writeWhole(bytes, end, readWhole(entries, at))
-    end = writeBytes(bytes, end, middle, 0, middle.length)
-    end = writeWhole(bytes, end, readWhole(entries, at + 8) + epochMicros)
+    end = writeAmount(cursor, end)
+    end = writeBytes(bytes, end, currencyLine, 0, currencyLine.length)
+    end = writeWhole(bytes, end, readWhole(columns.times, cursor.entry++ * 8) + epochMicros)
     bytes[end++] = newline
-    sent.at = at + 16
-    hashSalt(salt, after + 1 + i, beginning(sent.texts, hashBytes))
-    hashTexts(sent)
+    hashSalt(sequence, ownSalt)
+    hashTexts(cursor)
     end = writeHex(bytes, end, digest)
     sha256Into(beginning(leaf, end), digest)
-    writeBytes(hashes, i * hashBytes, digest, 0, hashBytes)
+    hashes.set(digest, i * hashBytes)
   }
   return hashes
+}
+
+function writeAmount(cursor: Cursor, at: number): number {
+  const { amounts } = cursor.columns
+  const { bytes } = leaf
+  let end = at
+  let from = cursor.amount
+  for (; from < amounts.length && amounts[from] !== comma; from++) {
+    if (amounts[from] === colon) cursor.marks++
+    bytes[end++] = amounts[from]!
+  }
+  cursor.amount = from + 1
+  return end
 }
 
 /** The salt of one entry, which reveals nothing about another entry's salt. */
 export function entrySalt({ salt }: Pick<LeafRange, 'salt'>, sequence: number): Uint8Array {
   const hash = new Uint8Array(hashBytes)
-  hashSalt(salt, sequence, hash)
+  salted.bytes.set(salt, wholeBytes)
+  hashSalt(sequence, hash)
   return hash
 }
 
-function hashSalt(salt: Uint8Array, sequence: number, to: Uint8Array): void {
-  const end = writeWhole(salted.bytes, 0, sequence)
-  sha256Into(beginning(salted, writeBytes(salted.bytes, end, salt, 0, salt.length)), to)
+/** Room for the digits of a sequence, and after it the salt of a wallet. */
+const salted = openScratch(wholeBytes + hashBytes)
+
+/** Of the sequence and the salt in `salted`. The digits end where the salt begins, so that it need not be written for each entry. */
+function hashSalt(sequence: number, to: Uint8Array): void {
+  const end = writeWhole(digits, 0, sequence)
+  const from = wholeBytes - end
+  for (let i = 0; i < end; i++) salted.bytes[from + i] = digits[i]!
+  sha256Into((salted.views[end] ??= salted.bytes.subarray(from)), to)
 }
 
-/** Of the salt that `texts` begins with, and the texts of the next entry. The hash is in `digest`. */
-function hashTexts(sent: Sent): void {
-  const { entries } = sent
-  const { bytes } = sent.texts
-  // Not as one destructuring, which took as long as everything else here.
-  let at = sent.at
-  let end = hashBytes
-  for (let i = 0; i < textsPerEntry; i++) {
-    if (i > 0) bytes[end++] = newline
-    let until = at
-    while (until < entries.length && entries[until] !== 0) until++
-    if (entries[at] === absent) bytes[end++] = minus
-    else {
-      end = writeWhole(bytes, end, until - at)
-      bytes[end++] = colon
-      end = writeBytes(bytes, end, entries, at, until)
-    }
-    at = until + 1
+const digits = new Uint8Array(wholeBytes)
+
+/** Of the salt of the entry and its texts. The hash is in `digest`. */
+function hashTexts(cursor: Cursor): void {
+  const { columns, starts } = cursor
+  const { texts, separator, absent } = columns
+  let length = hashBytes + texts.length * wholeBytes
+  for (let i = 0; i < texts.length; i++) {
+    ends[i] = endOf(texts[i]!, starts[i]!, separator)
+    length += ends[i]! - starts[i]!
   }
-  sent.at = at
-  sha256Into(beginning(sent.texts, end), digest)
+  const scratch = length > usualTexts.bytes.length ? openScratch(length) : usualTexts
+  const { bytes } = scratch
+  bytes.set(ownSalt)
+  let end = hashBytes
+  for (let i = 0; i < texts.length; i++) {
+    const text = texts[i]!
+    const from = starts[i]!
+    const until = ends[i]!
+    if (i > 0) bytes[end++] = newline
+    if (i === texts.length - 1 && isAt(text, from, until, absent)) {
+      cursor.absentCount++
+      bytes[end++] = minus
+    } else {
+      end = writeWhole(bytes, end, until - from)
+      bytes[end++] = colon
+      end = writeBytes(bytes, end, text, from, until)
+    }
+    starts[i] = until + separator.length
+  }
+  sha256Into(beginning(scratch, end), digest)
+}
+
+const ends = [0, 0, 0, 0]
+
+/** Where the text that begins at `from` ends. */
+function endOf(bytes: Uint8Array, from: number, separator: Uint8Array): number {
+  const first = separator[0]!
+  for (let at = from; at < bytes.length; at++)
+    if (bytes[at] === first && isAt(bytes, at, at + separator.length, separator)) return at
+  return bytes.length
+}
+
+function isAt(bytes: Uint8Array, from: number, until: number, sign: Uint8Array): boolean {
+  if (until - from !== sign.length) return false
+  for (let i = 0; i < sign.length; i++) if (bytes[from + i] !== sign[i]) return false
+  return true
 }
 
 const utf8 = new TextEncoder()
 
-/** A signed number of eight bytes. Amounts and times have at most 16 digits, which a number holds. */
+/** A signed number of eight bytes. Times have at most 16 digits, which a number holds. */
 const readWhole = (bytes: Uint8Array, at: number) => readHalf(bytes, at) * 2 ** 32 + (readHalf(bytes, at + 4) >>> 0)
 const readHalf = (bytes: Uint8Array, at: number) =>
   (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
