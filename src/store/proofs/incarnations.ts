@@ -64,7 +64,7 @@ export async function updateHome(tx: Transaction, home: string): Promise<void> {
 /** The newest first. */
 export async function listIncarnations(db: Queryable, limit: number): Promise<readonly Incarnation[]> {
   const { rows } = await db.query<Incarnation>(
-    'select number::float8 as number, id, previous, reason, note, at from log_incarnations order by number desc limit $1',
+    'select number::float8 as number, id, previous, reason, note, at from log_incarnations i order by i.number desc limit $1',
     [limit],
   )
   return rows

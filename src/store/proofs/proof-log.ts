@@ -120,7 +120,7 @@ export async function insertCheckpoint(db: Queryable, { origin, size, note }: St
 
 export async function findNewestCheckpoint(db: Queryable, origin: string): Promise<StoredCheckpoint | undefined> {
   const { rows } = await db.query<StoredCheckpoint>(
-    'select origin, size::float8 as size, note from log_checkpoints where origin = $1 order by size desc limit 1',
+    'select origin, size::float8 as size, note from log_checkpoints c where origin = $1 order by c.size desc limit 1',
     [origin],
   )
   return maybe(rows)
@@ -183,8 +183,8 @@ export async function listSealedStates(
   limit: number,
 ): Promise<readonly SealedState[]> {
   const { rows } = await db.query<SealedState>(
-    `select number::float8 as number, size::float8 as size, hash from log_leaves
-     where kind = 'wallet' and subject = $1 and number >= $2 and number < $3 order by number limit $4`,
+    `select number::float8 as number, size::float8 as size, hash from log_leaves l
+     where kind = 'wallet' and subject = $1 and number >= $2 and number < $3 order by l.number limit $4`,
     [walletId, from, until, limit],
   )
   return rows
@@ -201,8 +201,8 @@ export async function findMarks(db: Queryable, number: number): Promise<Uint8Arr
 /** The hashes of leaves from this one, up to the first that is missing or lacks the subject by which its wallet or record is found. */
 export async function listLeafHashes(db: Queryable, from: number, limit: number): Promise<readonly Uint8Array[]> {
   const { rows } = await db.query<{ number: number; hash: Uint8Array }>(
-    `select number::float8 as number, hash from log_leaves
-     where number >= $1 and (kind in ('books', 'incarnation') or subject is not null) order by number limit $2`,
+    `select number::float8 as number, hash from log_leaves l
+     where number >= $1 and (kind in ('books', 'incarnation') or subject is not null) order by l.number limit $2`,
     [from, limit],
   )
   return rows.filter(({ number }, i) => number === from + i).map(({ hash }) => hash)
