@@ -11,7 +11,9 @@ const imitationSql = `set allow_system_table_mods = on;
   insert into pg_dist_node values (1, 'coordinator', 5432, 0, 'primary', false), (2, 'worker1', 5432, 1, 'primary', true),
     (3, 'worker2', 5432, 2, 'primary', true);
   create table pg_dist_partition (logicalrelid oid, partmethod char);
-  create table pg_dist_shard (shardid int, logicalrelid oid);
+  create table pg_dist_shard (shardid int, logicalrelid oid, shardminvalue text);
+  create function worker_hash(uuid) returns int language sql as 'select 0';
+  create function run_command_on_placements(regclass, text) returns table (result text) language sql as $$ select '0' $$;
   create table pg_dist_placement (shardid int, groupid int);
   create table citus_shards (shardid int, nodename text, nodeport int, citus_table_type text, shard_size bigint);
   create table pg_dist_background_job (job_id int, job_type text, state text);

@@ -87,7 +87,10 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     nodeFault: (error) => log.warn('a node that DATABASE_URL names cannot coordinate batches', faultFields(error)),
     outage: (names) =>
       names.length > 0
-        ? log.error('nodes of the cluster are away: postings that need them get 503', { nodes: names.join(', ') })
+        ? log.error(
+            'nodes of the cluster are away: postings that need them get 503, and their wallets are checked when they are back',
+            { nodes: names.join(', ') },
+          )
         : log.info('all nodes of the cluster are back'),
   })
   const stopWatching = watchServers(db.connection, (problem, servers) => {

@@ -12,7 +12,7 @@ import {
   updateBooksState,
   type BooksState,
 } from '../../store/verify/books-check.ts'
-import { isContention, transact } from '../../store/connection/database.ts'
+import { isContention, isUnavailable, transact } from '../../store/connection/database.ts'
 import type { Service } from '../service.ts'
 import { logStep } from '../proofs/check-log.ts'
 import { booksMetrics } from './books-metrics.ts'
@@ -25,7 +25,7 @@ import { sumsStep } from './check-sums.ts'
 export async function checkBooks(service: Service): Promise<void> {
   let state = await getBooksState(service.db.pool)
   for (const step of [sumsStep, changesStep, roundStep, logStep(service)])
-    if (isDue(step, state)) state = (await takeStep(service, step)) ?? state
+    if (isDue(step, state)) state = (await takeReachable(service, step)) ?? state
   booksMetrics(service.metrics.registry).update(await hurry(service, state))
 }
 
@@ -43,19 +43,33 @@ async function hurry(service: Service, before: BooksState): Promise<BooksState> 
   while (state.isHurried && performance.now() < until) {
     // If another process holds the lock, this one only reads the progress.
     await sleep(Math.min(500, Math.max(20, roundStep.dueAt(state).getTime() - state.now.getTime())))
-    await takeStep(service, roundStep)
+    await takeReachable(service, roundStep)
     state = await getBooksState(service.db.pool)
   }
   return state
+}
+
+/** A server that is away delays the check of its wallets, and the steps that need all servers; the wallets of the other servers are checked. */
+async function takeReachable(service: Service, step: Step): Promise<BooksState | undefined> {
+  const { outage } = service.writer
+  if (!outage.isOn())
+    try {
+      return await takeStep(service, step, [])
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+      await outage.ask()
+      if (!outage.isOn()) throw error
+    }
+  return step.mayLeaveOut ? await takeStep(service, step, outage.away()) : undefined
 }
 
 /**
  * Faults of a first check are checked again in a second transaction, on a fresh snapshot; only faults found both times are
  * reported. Nothing is stored between the two, so another process may make the second check. Undefined where another one took the step.
  */
-async function takeStep(service: Service, step: Step): Promise<BooksState | undefined> {
-  const first = await checkOnce(service, step, undefined)
-  const done = first?.candidates ? await checkOnce(service, step, first.candidates) : first
+async function takeStep(service: Service, step: Step, away: readonly number[]): Promise<BooksState | undefined> {
+  const first = await checkOnce(service, step, away, undefined)
+  const done = first?.candidates ? await checkOnce(service, step, away, first.candidates) : first
   if (!done?.after) return undefined
   report(service, done.before, done.after)
   booksMetrics(service.metrics.registry).count(step.name, done.entries, done.tookMs)
@@ -74,15 +88,18 @@ type Taken = {
 async function checkOnce(
   service: Service,
   step: Step,
+  away: readonly number[],
   candidates: ReadonlySet<string> | undefined,
 ): Promise<Taken | undefined> {
   const words = (minor: bigint) => moneyText(minor, service.config.currency).replace('-', '−')
   return await transact(service.db, async (tx): Promise<Taken | undefined> => {
-    await beginCheckStep(tx, candidates !== undefined)
+    const isSecond = candidates !== undefined
+    // A snapshot of all servers waits for every one of them.
+    await beginCheckStep(tx, isSecond && away.length === 0)
     const before = await lockBooksState(tx)
     if (!before || !isDue(step, before)) return undefined
     const startedAt = performance.now()
-    const { faults, entries, keep } = await step.check(tx, before, words, candidates !== undefined)
+    const { faults, entries, keep } = await step.check(tx, before, words, { isSecond, away })
     const tookMs = performance.now() - startedAt
     if (!candidates && faults.length > 0)
       return { before, after: undefined, candidates: new Set(faults.map(problemKey)), entries, tookMs }

@@ -6,8 +6,17 @@ import type { Fault, FormatMoney } from '../../store/verify/fault.ts'
 export type Step = {
   readonly name: 'sums' | 'changes' | 'round' | 'log'
   readonly dueAt: (state: BooksState) => Date
-  /** Reads only. A second check runs on a fresh snapshot when the first one found a fault. */
-  readonly check: (tx: Transaction, state: BooksState, words: FormatMoney, isSecond: boolean) => Promise<StepResult>
+  /** Reads only. */
+  readonly check: (tx: Transaction, state: BooksState, words: FormatMoney, attempt: Attempt) => Promise<StepResult>
+  /** It can leave out the wallets of servers that are away. Other steps wait until all servers are back. */
+  readonly mayLeaveOut?: boolean
+}
+
+export type Attempt = {
+  /** A second check runs on a fresh snapshot when the first one found a fault. */
+  readonly isSecond: boolean
+  /** The groups of the cluster's servers that are away. */
+  readonly away: readonly number[]
 }
 
 export type StepResult = {

@@ -40,7 +40,8 @@ function Verdict({ state }: { state: BooksState }) {
     return (
       <Line kind="late" title="The check of the books is late">
         No problem was found, but the last check was {ageText(oldestOf(state), state.now)} ago. If this persists, check
-        the log for failures of the job <code>check-books</code>, and whether the database is overloaded.
+        the log for failures of the job <code>check-books</code>, and whether the database is overloaded or a node of a
+        cluster is away.
       </Line>
     )
   if (health === 'first')

@@ -5,6 +5,7 @@
 import type { OpenClient, Queryable } from '../connection/open-client.ts'
 import type { Slice } from '../verify/slice.ts'
 import { plainArray } from '../connection/arrays.ts'
+import { one } from '../connection/rows.ts'
 
 /** A connection in the snapshot of a check. */
 export type Checking = Queryable & Partial<Pick<OpenClient, 'isCluster'>>
@@ -16,16 +17,65 @@ export function isSpread(db: Checking): boolean {
 
 type SliceSum = { slice: number; rows: bigint; first: bigint; second: bigint }
 
-/** Two hashes of 64 bits, with different seeds. `$1` has the first wallet of every slice except the first one. */
-const sumsSql = (rows: string, balance: string) => {
+/** The number of rows, and two sums of their hashes of 64 bits, with different seeds. */
+const sumsOf = (balance: string, filter = '') => {
   const hash = (seed: number) =>
-    `sum(hash_record_extended(row(reference_key, wallet_id, sequence, amount, ${balance}, created_at), ${seed})::numeric)`
-  return `select width_bucket(wallet_id, $1::uuid[]) as slice, count(*) as rows, ${hash(1)} as first, ${hash(2)} as second
-  from ${rows} group by 1`
+    `sum(hash_record_extended(row(reference_key, wallet_id, sequence, amount, ${balance}, created_at), ${seed})::numeric) ${filter}`
+  return `count(*) ${filter} as rows, ${hash(1)} as first, ${hash(2)} as second`
 }
 
-const entriesSql = sumsSql('transfers', 'balance_after')
-const outcomesSql = sumsSql('outcomes where refusal is null and is_hold is null', 'balance')
+const isEntered = 'refusal is null and is_hold is null'
+
+/** `$1` has the first wallet of every slice except the first one. */
+const bySlice = (sums: string, rows: string) =>
+  `select width_bucket(wallet_id, $1::uuid[]) as slice, ${sums} from ${rows} group by 1`
+
+const entriesSql = bySlice(sumsOf('balance_after'), 'transfers')
+const outcomesSql = bySlice(sumsOf('balance'), `outcomes where ${isEntered}`)
+
+/** What each node found in the entries that it has, added up, and the keys of their outcomes. */
+export type Entered = Omit<SliceSum, 'slice'> & {
+  /** How many are wrong in themselves. */
+  readonly wrong: bigint
+  /** Keys of one shard of outcomes, as an array of PostgreSQL. */
+  readonly keys: string
+}
+
+/** Fewer keys than this are sent to all nodes that have one of them, in one statement. */
+const fewKeys = 500
+
+/** `isRight` is a condition on the row of an entry. Each wallet's node adds up its entries. The keys are sorted by the shard that has the outcome. */
+export const enteredSql = (entries: string, isRight: string) => `
+with entered as materialized (
+  select wallet_id, ${sumsOf('balance_after')}, count(*) filter (where (${isRight}) is not true) as wrong, array_agg(reference_key) as keys
+  from (${entries}) e where is_checked group by wallet_id
+), total as materialized (
+  select sum(rows) as rows, sum(first) as first, sum(second) as second, sum(wrong) as wrong from entered
+), key as (
+  select k, case when t.rows < ${fewKeys} then 0 else width_bucket(worker_hash(k), s.starts) end as shard
+  from entered e cross join unnest(e.keys) as k cross join total t cross join (
+    select array_agg(shardminvalue::int order by shardminvalue::int) as starts from pg_dist_shard where logicalrelid = 'outcomes'::regclass
+  ) s
+)
+select t.*, k.keys from total t cross join (select array_agg(k)::text as keys from key group by shard) k`
+
+const recordedSql = `select ${sumsOf('balance')} from all_outcomes where reference_key = any($1::uuid[]) and ${isEntered}`
+
+/** Whether every entry is right, and has an outcome that says the same. */
+export async function areRight(db: Queryable, entered: readonly Entered[]): Promise<boolean> {
+  const [total] = entered
+  if (!total) return true
+  if (total.wrong !== 0n) return false
+  let [rows, first, second] = [0n, 0n, 0n]
+  for (const { keys } of entered) {
+    const found = await db.query<Omit<SliceSum, 'slice'>>(recordedSql, [keys])
+    const recorded = one(found.rows)
+    rows += recorded.rows
+    first += recorded.first ?? 0n
+    second += recorded.second ?? 0n
+  }
+  return rows === total.rows && first === total.first && second === total.second
+}
 
 /** By ordinal: whether every entry of the slice has its outcome, and every outcome that is not a refusal or a hold its entry. */
 export async function findAgreement(

@@ -9,49 +9,20 @@ import { openClusterLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { openForwarder } from '../../../test/forwarder.ts'
 import { asSuperuser, imitate, loseNode, placeShards } from '../../../test/imitated-cluster.ts'
+import { sortByNode, type Placed } from '../../../test/sort-by-node.ts'
 import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
 import { newApp, newUsers, openTestService } from '../../../test/service.ts'
-import type { Connection, Queryable } from '../connection/open-client.ts'
+import type { Connection } from '../connection/open-client.ts'
 import { verifyBooks } from '../verify/verify.ts'
 
 setDefaultTimeout(600_000)
 
-type Worker = { readonly port: number; readonly leave: () => unknown; readonly comeBack: () => unknown }
-
-type Ledger = {
-  readonly client: Queryable
-  readonly clientId: string
+type Ledger = Placed & {
   readonly backend: ReturnType<typeof newClient>
-  readonly users: readonly string[]
   readonly opened: { readonly logged: readonly string[] }
 }
 
-const isThereSql = (shard: string, port: string) =>
-  `(select n.nodeport = ${port} from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid where p.shardid = ${shard})`
-
-/** Wallets of users, and unused references, by whether the worker has their row. */
-async function sortByNode({ client, clientId, users }: Ledger, port: number) {
-  const sort = async (sql: string, values: readonly unknown[]) => {
-    const { rows } = await client.query<{ name: string; isThere: boolean }>(sql, [...values, port])
-    const pick = (isThere: boolean) => rows.flatMap((row) => (row.isThere === isThere ? [row.name] : []))
-    const sorted = { living: pick(false), lost: pick(true) }
-    for (const names of Object.values(sorted)) expect(names.length).toBeGreaterThan(0)
-    return sorted
-  }
-  const wallets = await sort(
-    `select l.id as name, ${isThereSql(`get_shard_id_for_distribution_column('wallets', l.user_id)`, '$2')} as "isThere" from links l
-     where l.id = any($1)`,
-    [users],
-  )
-  const key = `encode(substring(sha256(convert_to('app:' || $2, 'UTF8') || '\\x00'::bytea || convert_to('ORDER', 'UTF8')
-    || '\\x00'::bytea || convert_to(r, 'UTF8')) from 1 for 16), 'hex')::uuid`
-  const references = await sort(
-    `select r as name, ${isThereSql(`get_shard_id_for_distribution_column('outcomes', ${key})`, '$3')} as "isThere"
-     from unnest($1::text[]) as r`,
-    [Array.from({ length: 2_000 }, (_, i) => `${port} ${i}`), clientId],
-  )
-  return { wallets, references }
-}
+type Worker = { readonly port: number; readonly leave: () => unknown; readonly comeBack: () => unknown }
 
 const areAll = (count: number, status: number) => Array.from({ length: count }, () => status)
 

@@ -7,12 +7,17 @@ import { plainArray, textArray } from '../connection/arrays.ts'
 import { within, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { Unavailable, type PendingPosting } from '../writer/posting.ts'
+import { isAwaySql } from './reachable.ts'
 
 export type Outage = {
   /** After a batch of this connection failed: returns once it is known which nodes are away. Concurrent calls share one attempt. */
   readonly examine: (client: OpenClient | undefined) => Promise<void>
+  /** The same after another statement failed, which locked nothing on a node. */
+  readonly ask: () => Promise<void>
   /** Whether a node is away. */
   readonly isOn: () => boolean
+  /** The groups of the nodes that are away. */
+  readonly away: () => readonly number[]
   /** Fails the postings that need a node that is away, and returns the others. */
   readonly keepReachable: (client: Queryable, batch: readonly PendingPosting[]) => Promise<readonly PendingPosting[]>
   readonly close: () => void
@@ -59,13 +64,18 @@ export function openOutage(connection: Connection, onChange: (names: readonly st
     }
     isWatching = false
   }
+  const ask = async () => {
+    await examine()
+    void watch()
+  }
   return {
+    ask,
     isOn: () => away.length > 0,
+    away: () => away.map(({ group }) => group),
     examine: async (client) => {
       if (!client?.isCluster()) return
       if (client.processId !== null) failed.add(client.processId)
-      await examine()
-      void watch()
+      await ask()
     },
     keepReachable: async (client, batch) => {
       if (away.length === 0) return batch
@@ -83,6 +93,7 @@ async function findAway(connection: Connection, failed: readonly number[]): Prom
   const settings = { 'citus.node_connection_timeout': String(connectWithinMs) }
   const client = await openClient(connection, { name: 'billfold nodes', settings })
   try {
+    if (!client.isCluster()) return []
     const { rows } = await within(client, examineWithinMs, client.query<AwayNode>(awaySql))
     if (rows.length > 0 && failed.length > 0)
       await within(
@@ -113,10 +124,7 @@ const endSql = (processIds: readonly number[]) => `select count(pg_terminate_bac
 const needingSql = `select o.ordinal::int as ordinal from unnest($1::text[], $2::uuid[], $3::uuid[])
     with ordinality as o(link_id, wallet_id, reference_key, ordinal)
   left join links l on l.id = o.link_id
-  where exists (select from pg_dist_placement p where p.groupid = any($4::int[]) and p.shardid in (
-    case when coalesce(l.user_id, o.wallet_id) is not null
-      then get_shard_id_for_distribution_column('wallets', coalesce(l.user_id, o.wallet_id)) end,
-    case when o.reference_key is not null then get_shard_id_for_distribution_column('outcomes', o.reference_key) end))`
+  where ${isAwaySql('wallets', 'coalesce(l.user_id, o.wallet_id)', '$4')} or ${isAwaySql('outcomes', 'o.reference_key', '$4')}`
 
 async function findNeeding(
   client: Queryable,

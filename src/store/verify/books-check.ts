@@ -44,7 +44,12 @@ export type BooksState = {
   /**
    * The pass over changed wallets: the wallet it continues with, and the entry up to which that wallet is still to be checked.
    */
-  readonly pass: { readonly from: string | null; readonly target: number | null } | null
+  readonly pass: {
+    readonly from: string | null
+    readonly target: number | null
+    /** Wallets were left out, because a server of the cluster was away. */
+    readonly isPartial?: boolean
+  } | null
   readonly passStartedAt: Date | null
   readonly nextPassAt: Date
   /** Changed ones. */

@@ -1,4 +1,7 @@
 /** Checks each entry against the one before it, its outcome and its reference: for a range of wallets, or for stretches. */
+import { areRight, enteredSql, isSpread, type Checking, type Entered } from '../cluster/agreement.ts'
+import { isAwaySql } from '../cluster/reachable.ts'
+import { plainArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import { isServiceOwnSql, referenceKeySql } from '../outcomes.ts'
 import { entryFault, formatMinor, maxFaultsPerStatement, type Check, type Fault, type FormatMoney } from './fault.ts'
@@ -69,13 +72,13 @@ ${whereFaulty}`
 
 /**
  * On a cluster the outcomes of a slice are on any server: the entries are collected first, and their keys sent to all. That takes three
- * times as long as on one server, so `verifyAgreedEntries` looks for faults first.
+ * times as long as on one server, so it only names the faults of entries that are known to have some.
  */
-const faultyEntriesOnCluster = (entries: string) => `
+const faultyEntriesOnCluster = (entries: string, keys = 'in (select reference_key from key)') => `
 with entry as materialized (${followed(entries)}), key as materialized (
   select reference_key from entry
 ), outcome as materialized (
-  select o.* from all_outcomes o where o.reference_key in (select reference_key from key)
+  select o.* from all_outcomes o where o.reference_key ${keys}
 )
 ${faultsOfEntries}
 from entry e left join outcome o on o.reference_key = e.reference_key
@@ -114,10 +117,13 @@ const stretchesOnCluster = `select t.*, t.sequence > s.sequence as is_checked fr
   where t.wallet_id = any($1::uuid[])`
 
 const rangeSql = { text: faultyEntriesSql(entriesOfRange), onCluster: faultyEntriesOnCluster(entriesOfRange) }
-const stretchEntriesSql = {
-  text: faultyEntriesSql(entriesOfStretches),
-  onCluster: faultyEntriesOnCluster(stretchesOnCluster),
-}
+const stretchEntriesSql = faultyEntriesSql(entriesOfStretches)
+/** Asks only the servers that have one of the outcomes. */
+const stretchesByKeySql = faultyEntriesOnCluster(stretchesOnCluster, '= any($5::uuid[])')
+
+const isRight = Object.values(ownTruths).join(' and ')
+const enteredInRange = enteredSql(followed(entriesOfRange), isRight)
+const enteredInStretches = enteredSql(followed(stretchesOnCluster), isRight)
 
 export async function verifyEntries(
   db: Queryable,
@@ -130,6 +136,12 @@ export async function verifyEntries(
 
 const isFaultyRangeSql = isFaultySql(entriesOfRange)
 
+/** The same on a cluster, for so few entries that the process can hold their keys. */
+export async function verifyEntriesOnNodes(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
+  const { rows } = await db.query<Entered>(enteredInRange, [range.from, range.until])
+  return (await areRight(db, rows)) ? [] : await verifyEntries(db, range, words)
+}
+
 /** The same on a cluster, where the entries are known to agree with their outcomes. */
 export async function verifyAgreedEntries(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
   const { rows } = await db.query(isFaultyRangeSql, [range.from, range.until])
@@ -137,12 +149,37 @@ export async function verifyAgreedEntries(db: Queryable, range: WalletRange, wor
 }
 
 export async function verifyStretchEntries(
-  db: Queryable,
+  db: Checking,
   stretches: readonly Stretch[],
   words: FormatMoney,
 ): Promise<Fault[]> {
-  const { rows } = await db.query<Row>({ ...stretchEntriesSql, values: stretchValues(stretches) })
+  const values = stretchValues(stretches)
+  const { rows } = isSpread(db) ? await findFaultyOnNodes(db, values) : await db.query<Row>(stretchEntriesSql, values)
   return rows.flatMap((row) => toFaults(row, words))
+}
+
+/** Each server checks its own entries. If one is wrong, or unlike its outcome, another statement finds out which. */
+async function findFaultyOnNodes(db: Queryable, values: string[]): Promise<{ readonly rows: readonly Row[] }> {
+  const { rows: entered } = await db.query<Entered>(enteredInStretches, values)
+  if (await areRight(db, entered)) return { rows: [] }
+  const keys = `{${entered.map((part) => part.keys.slice(1, -1)).join()}}`
+  return await db.query<Row>(stretchesByKeySql, [...values, keys])
+}
+
+const lackingSql = `with key as materialized (select wallet_id, reference_key from (${stretchesOnCluster}) e where is_checked)
+select distinct wallet_id as "walletId" from key k where ${isAwaySql('outcomes', 'k.reference_key', '$5')}`
+
+/** The wallets with an entry whose outcome is on one of these groups of servers, which are away. */
+export async function findLacking(
+  db: Queryable,
+  stretches: readonly Stretch[],
+  away: readonly number[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await db.query<{ walletId: string }>(lackingSql, [
+    ...stretchValues(stretches),
+    plainArray(away, String),
+  ])
+  return new Set(rows.map(({ walletId }) => walletId))
 }
 
 function toFaults(row: Row, words: FormatMoney): Fault[] {

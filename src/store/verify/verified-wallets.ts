@@ -1,4 +1,5 @@
 /** Each wallet's checkpoint, up to which its ledger was verified, and the wallets that have changed since. */
+import { listReachable } from '../cluster/reachable.ts'
 import { plainArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { inRange, type WalletRange } from './slice.ts'
@@ -25,6 +26,18 @@ export async function nextChanges(db: Queryable, from: string | null, walletsAtM
   return { from, until, changed: rows }
 }
 
+/** The same while servers of a cluster are away: their wallets are left out, which makes the page partial. */
+export async function nextReachableChanges(
+  db: Queryable,
+  from: string | null,
+  walletsAtMost: number,
+  away: readonly number[],
+): Promise<Changes & { readonly isPartial: boolean }> {
+  const { ids, until, leftOut } = await listReachable(db, from, walletsAtMost, away)
+  const { rows } = await db.query<ChangedWallet>(changedOfSql, [plainArray(ids, String)])
+  return { from, until, changed: rows, isPartial: leftOut > 0 }
+}
+
 const changedSqlOf = (isWanted: (column: string) => string) => `
 select w.id as "walletId", w.sequence, w.balance as "balanceMinor", coalesce(v.sequence, 0) as "fromSequence",
   coalesce(v.balance, 0) as "fromBalanceMinor"
@@ -33,6 +46,7 @@ left join (select * from verified_wallets where ${isWanted('wallet_id')}) v on v
 where v.sequence is distinct from w.sequence or v.balance is distinct from w.balance
 order by w.id`
 const changedSql = changedSqlOf(inRange)
+const changedOfSql = changedSqlOf((column) => `${column} = any($1::uuid[])`)
 const changedWalletSql = changedSqlOf((column) => `${column} = $1`)
 
 /** This wallet if it differs from its checkpoint. */

@@ -1,10 +1,11 @@
 /** Verifies the books: every invariant, over the whole database in one snapshot, while the service continues to write. */
-import { findAgreement, isSpread } from '../cluster/agreement.ts'
+import { findAgreement, isSpread, type Checking } from '../cluster/agreement.ts'
 import { beginSnapshot, endSnapshot, joinSnapshot } from '../cluster/snapshot.ts'
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
 import {
   verifyAgreedEntries,
   verifyEntries,
+  verifyEntriesOnNodes,
   verifyEntryLinks,
   verifyStretchEntries,
   verifyStretchEntryLinks,
@@ -167,9 +168,14 @@ async function takeCompared(all: Connections, next: TakeSlice, signal: AbortSign
  * All faults of a range of wallets. The statements need one snapshot: call it in a repeatable read transaction. One short
  * transaction per slice is enough, because no check looks beyond the range.
  */
-export async function verifySlice(db: Queryable, range: WalletRange & Agreed, words = formatMinor): Promise<Fault[]> {
-  const ofEntries = range.isAgreed ? await verifyAgreedEntries(db, range, words) : await verifyEntries(db, range, words)
+export async function verifySlice(db: Checking, range: WalletRange & Agreed, words = formatMinor): Promise<Fault[]> {
+  const ofEntries = await chooseCheck(db, range)(db, range, words)
   return [...ofEntries, ...(await verifyExceptEntries(db, range, words))]
+}
+
+function chooseCheck(db: Checking, { isAgreed }: Agreed) {
+  if (isAgreed) return verifyAgreedEntries
+  return isAgreed === undefined && isSpread(db) ? verifyEntriesOnNodes : verifyEntries
 }
 
 /** All checks except those of single entries, which are nearly all of the work. */
@@ -184,7 +190,7 @@ export async function verifyExceptEntries(db: Queryable, range: WalletRange, wor
 
 /** All faults of the entries in these stretches, and of the balances of wallets whose last entry they include. */
 export async function verifyStretches(
-  db: Queryable,
+  db: Checking,
   stretches: readonly Stretch[],
   words: FormatMoney,
 ): Promise<Fault[]> {

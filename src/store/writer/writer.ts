@@ -4,7 +4,7 @@ import type { Connection } from '../connection/database.ts'
 import { standbyOf } from '../connection/standby.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { chooseNodes } from '../cluster/lane-nodes.ts'
-import { openOutage } from '../cluster/outage.ts'
+import { openOutage, type Outage } from '../cluster/outage.ts'
 import { openClosedReferences } from '../closing/closed-references.ts'
 import { isFull, standingOf } from './fair-queue.ts'
 import {
@@ -39,6 +39,8 @@ export type Writer = {
   readonly openList: (arrivedAt?: number) => (posting: Posting) => Promise<PostingResult>
   /** How long that many further postings of the app would take, by its queue, its share of a batch, and the latest batches. */
   readonly estimateMs: (clientId: string, count: number) => number
+  /** Which nodes of a cluster are away. */
+  readonly outage: Outage
   /** Number of postings that wait or are under way. */
   readonly depths: () => Record<Lane, number>
   /** Returns once every posting has its answer. */
@@ -93,6 +95,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
     else postCarefully(slow, [pending])
   }
   return {
+    outage,
     depths,
     post: (posting, arrivedAt = performance.now()) =>
       new Promise((resolve, reject) =>
