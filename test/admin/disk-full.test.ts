@@ -23,6 +23,7 @@ beforeAll(async () => {
   // A vacuum of the catalog, a minute after the start, removes a file that the next connection writes again: on a full disk it is refused.
   await appendFile(join(disk, 'postgres', 'postgresql.auto.conf'), 'autovacuum = off\n')
   rig = await startRig(async () => ({ DATABASE_URL: '', DATA_DIR: disk }))
+  await rig.startSecond()
 })
 afterAll(async () => {
   if (!canMount) return
@@ -48,7 +49,7 @@ async function spend(client: Client, serviceUserId: string): Promise<{ paid: num
 
 test.if(canMount)('the disk is full', async () => {
   const page = await rig.openPage()
-  await rig.signIn(page)
+  await rig.signInByPages(page)
   const { clientId, clientSecret } = await rig.cli(['app', 'create', '--name', 'Fernweh Books'])
   const names = ['--first', 'Grace', '--last', 'Hopper', '--link', clientId!]
   const made = await rig.cli(['user', 'create', '--email', 'full@example.com', ...names], 'a password for grace')

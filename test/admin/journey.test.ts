@@ -7,6 +7,7 @@ import { eventually } from '../eventually.ts'
 import { startRig, type Rig } from './rig.ts'
 
 let rig: Rig
+let second: string
 let page: Page
 let shop: ReturnType<typeof Bun.serve>
 let clientId: string
@@ -15,8 +16,9 @@ let user: { userId: string; serviceUserId: string }
 
 beforeAll(async () => {
   rig = await startRig()
+  second = await rig.startSecond()
   page = await rig.openPage({ acceptDownloads: true })
-  await rig.signIn(page)
+  await rig.signInByPages(page)
   shop = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -58,7 +60,7 @@ const credit = (base: string, secret: string, amount = 1) =>
 async function statuses(): Promise<number[][]> {
   const answers = secrets.map(async (secret) => [
     (await credit(rig.base, secret)).status,
-    (await credit(rig.second, secret)).status,
+    (await credit(second, secret)).status,
   ])
   return await Promise.all(answers)
 }
@@ -140,21 +142,21 @@ test('a removed scope is refused on both processes', async () => {
   await page.getByLabel('wallet:write').uncheck()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The changes are saved').waitFor()
-  for (const base of [rig.base, rig.second])
+  for (const base of [rig.base, second])
     await eventually(async () => (await credit(base, secret)).body['code'], 'INSUFFICIENT_SCOPE')
   await openApp('settings')
   await page.getByLabel('wallet:write').check()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The changes are saved').waitFor()
-  await eventually(async () => (await credit(rig.second, secret)).status, 200)
+  await eventually(async () => (await credit(second, secret)).status, 200)
 })
 
 async function openWidget(): Promise<{ wallet: FrameLocator; widget: Page }> {
-  const session = await call(rig.second, '/api/widget/session', secrets.at(-1)!, {
+  const session = await call(second, '/api/widget/session', secrets.at(-1)!, {
     serviceUserId: user.serviceUserId,
     parentOrigin: shopOrigin(),
   })
-  const src = `${rig.second}/widget/wallet?session=${String(session.body['sessionToken'])}`
+  const src = `${second}/widget/wallet?session=${String(session.body['sessionToken'])}`
   const widget = await rig.openPage()
   await widget.goto(`${shopOrigin()}/?src=${encodeURIComponent(src)}`)
   return { wallet: widget.frameLocator('#w'), widget }
@@ -172,7 +174,7 @@ test('freezing a wallet shows in the widget that is open on another process; so 
   await page.getByRole('button', { name: 'Freeze' }).click()
   await page.getByText('Frozen by an operator: A suspicious login').waitFor()
   await wallet.getByText('Your wallet is frozen').waitFor()
-  const refused = await call(rig.second, '/api/server/wallet/debit', secrets.at(-1)!, {
+  const refused = await call(second, '/api/server/wallet/debit', secrets.at(-1)!, {
     serviceUserId: user.serviceUserId,
     amount: 1,
     referenceType: 'ORDER',
@@ -205,7 +207,7 @@ test('freezing a wallet shows in the widget that is open on another process; so 
 
 async function balance(): Promise<number> {
   const query = new URLSearchParams({ clientId, clientSecret: secrets.at(-1)!, serviceUserId: user.serviceUserId })
-  const response = await fetch(`${rig.second}/api/server/wallet?${query}`)
+  const response = await fetch(`${second}/api/server/wallet?${query}`)
   return ((await response.json()) as { balance: number }).balance
 }
 

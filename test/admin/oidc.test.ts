@@ -89,7 +89,7 @@ test('a staff member is a viewer', async () => {
 
 test('a local admin connects the account, and with OIDC_ONLY the password is for emergencies, which every admin is mailed about', async () => {
   const page = await rig.openPage()
-  await rig.signIn(page)
+  await rig.signInByPages(page)
   await page.goto(`${rig.base}/admin/account`)
   const card = page.locator('section', { hasText: 'Sign-in with Acme' })
   await card.getByLabel('Your password').fill('correct horse battery staple')
@@ -107,7 +107,7 @@ test('a local admin connects the account, and with OIDC_ONLY the password is for
   const db = openDatabase({ connectionString: rig.databaseUrl }, 1)
   await db.pool.query('update operators set totp_step = totp_step - 2 where totp_step > 0')
   await db.pool.end()
-  await rig.signIn(emergency, only.url)
+  await rig.signInByPages(emergency, only.url)
   const about = 'An admin signed in with a password'
   const mails = async () =>
     (await mailsTo({ config: { dataDir } } as Parameters<typeof mailsTo>[0], 'ada@example.com')).filter((mail) =>

@@ -9,6 +9,7 @@ import { mailedLink } from '../mailbox.ts'
 import { findPageBarriers, startRig, type Rig } from './rig.ts'
 
 let rig: Rig
+let second: string
 let db: Database
 let dataDir: string
 let ada: Page
@@ -18,9 +19,10 @@ const password = 'correct horse battery staple'
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'billfold-operators-'))
   rig = await startRig(async () => ({ OPERATOR_CHANGES_NEED_TWO: '1', DATA_DIR: dataDir }))
+  second = await rig.startSecond()
   db = openDatabase({ connectionString: rig.databaseUrl })
   ada = await rig.openPage()
-  await rig.signIn(ada)
+  await rig.signInByPages(ada)
 })
 afterAll(async () => {
   await db.pool.end()
@@ -60,7 +62,7 @@ test('one admin invites alone: the link is in the mailbox, and not on the page',
   expect(await ada.content()).not.toContain(link.split('token=')[1]!)
   await barriers(ada, 'operators-open-link')
   const grace = await rig.openPage()
-  await at(grace, rig.second, link)
+  await at(grace, second, link)
   await grace.getByText('For grace.hopper@example.com').waitFor()
   await barriers(grace, 'welcome-mailed')
   await grace.getByLabel('Your name').fill('Grace Hopper')
@@ -80,10 +82,10 @@ test('with a second admin an invitation waits, and the second admin approves it 
   await grace.getByText('A second admin approves:').waitFor()
   await barriers(ada, 'operators-two-admins')
   bob = await rig.openPage()
-  await at(bob, rig.second, '/admin')
+  await at(bob, second, '/admin')
   await bob.getByLabel('Email').fill('bob@example.com')
   await choosePassword(bob)
-  await at(bob, rig.second, '/admin/operators')
+  await at(bob, second, '/admin/operators')
   await barriers(bob, 'operators-waiting')
   await button(bob, /^Approve/).click()
   await bob.getByText('The change is approved and made').waitFor()
@@ -109,7 +111,7 @@ test('an operator whose access the asker gave sees why the approval has to wait,
   await button(ada, 'Make the correction').click()
   await ada.getByText('You requested this').waitFor()
   const path = new URL(ada.url()).pathname
-  await at(bob, rig.second, path)
+  await at(bob, second, path)
   await bob.getByText('You cannot approve what Ada Lovelace asked for').waitFor()
   expect(await button(bob, /^Approve/).count()).toBe(0)
   await barriers(bob, 'correction-blocked')
@@ -118,7 +120,7 @@ test('an operator whose access the asker gave sees why the approval has to wait,
   await row.getByText('Change…').click()
   await row.getByRole('button', { name: 'Make an admin' }).click()
   await ada.getByText('A second admin has to approve it').waitFor()
-  await at(bob, rig.second, '/admin/operators')
+  await at(bob, second, '/admin/operators')
   expect(await button(bob, /^Approve/).count()).toBe(0)
   await barriers(bob, 'operators-blocked')
   await button(bob, /^Decline/).click()
@@ -132,7 +134,7 @@ test('one admin suspends another one at once, whose browser is signed out', asyn
   await row.getByRole('button', { name: 'Suspend' }).click()
   await ada.getByText('The operator is suspended').waitFor()
   await barriers(ada, 'operators-suspended')
-  await at(bob, rig.second, '/admin/operators')
+  await at(bob, second, '/admin/operators')
   await bob.getByRole('heading', { name: 'Sign in' }).waitFor()
   await rig.cli(['admin', 'restore', 'bob@example.com'])
 })

@@ -42,6 +42,7 @@ beforeAll(async () => {
     wire = await openForwarder(database.connection)
     return { ...cards, SMTP_URL: mail.url, DATABASE_URL: wire.url }
   })
+  await rig.startSecond()
   page = await rig.openPage()
   await rig.signIn(page)
   const created = await rig.cli(['app', 'create', '--name', 'Fernweh Books'])

@@ -47,7 +47,7 @@ test('setting up the second factor can be used by everyone, with a wrong code as
   await visitor.getByRole('alert').waitFor()
   expect(await findPageBarriers(visitor, 'second-factor')).toEqual([])
   await visitor.context().close()
-  await rig.signIn(page)
+  await rig.signInByPages(page)
 })
 
 test.each([

@@ -1,14 +1,17 @@
-/** Two real processes on one database, a real Chromium, and an operator who signs in with it. */
+/** A real process on a database, or two of them, a real Chromium, and an operator who signs in with it. */
 import { setDefaultTimeout } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { generateSync } from 'otplib'
+import { Client } from 'pg'
 import type { BrowserContextOptions, Page } from '@playwright/test'
+import { startSession } from '../../src/actions/operators/manage-sessions.ts'
 import { findBarriers, endFading, wantsAll, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
 import { callCommand } from '../command.ts'
 import { freePort } from '../free-port.ts'
 import { testDatabase, type TestDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
+import { until } from '../until.ts'
 
 /** For every file that imports this one: a page takes seconds on a busy machine, and a test opens several. */
 setDefaultTimeout(240_000)
@@ -25,24 +28,27 @@ export async function startRig(
 ) {
   const database = await testDatabase()
   const environment = { DATABASE_URL: database.url, ...(await settingsFor(database)) }
-  const processes = await Promise.all([
-    // Each process needs to know its own address.
-    startProcess({ ...environment, PORT: String(await freePort()) }),
-    startProcess({ ...environment, PORT: String(await freePort()) }),
-  ])
-  const [first, second] = processes
+  // Each process needs to know its own address.
+  const start = async () => await startProcess({ ...environment, PORT: String(await freePort()) })
+  const first = await start()
+  const processes = [first]
   const cli = async (args: string[], input = '') => {
     const { exitCode, stdout, stderr } = await callCommand([...args, '--json'], environment, input)
     if (exitCode !== 0) throw new Error(`billfold ${args.join(' ')}: ${stdout}${stderr}`)
     return JSON.parse(stdout) as Record<string, string>
   }
-  await cli(['admin', 'create', '--email', email, '--name', 'Ada Lovelace'], password)
+  const { operatorId } = await cli(['admin', 'create', '--email', email, '--name', 'Ada Lovelace'], password)
   const browser = await launchChromium()
   let totpSecret = ''
 
   return {
     base: first.url,
-    second: second.url,
+    /** Another process on the same database; its address. */
+    async startSecond(): Promise<string> {
+      const second = await start()
+      processes.push(second)
+      return second.url
+    },
     browser,
     cli,
     databaseUrl: database.url,
@@ -52,8 +58,19 @@ export async function startRig(
       context.setDefaultTimeout(60_000)
       return await context.newPage()
     },
+    /** Gives the browser a session like the one that the sign-in pages begin, for tests of other pages. */
+    async signIn(page: Page): Promise<void> {
+      const db = new Client({ connectionString: database.url })
+      await db.connect()
+      const device = { address: '127.0.0.1', browser: 'Test' }
+      const value = await startSession({ now: () => new Date() }, db, operatorId!, 'full', device)
+      await db.end()
+      await page.context().addCookies([{ name: 'billfold-session', value, url: first.url, httpOnly: true }])
+      await page.goto(`${first.url}/admin`)
+      await until(page, () => document.querySelector('h1')?.textContent === 'Overview')
+    },
     /** Signs in through the pages: password, then the code; the first time it sets up the second factor. */
-    async signIn(page: Page, url = first.url): Promise<void> {
+    async signInByPages(page: Page, url = first.url): Promise<void> {
       await page.goto(`${url}/admin`)
       const emergency = page.getByText('Emergency sign-in for admins')
       if (await emergency.isVisible()) await emergency.click()
