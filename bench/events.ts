@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- events`: what events cost debits, how soon they are in the feed and at an endpoint, how many a second, and what dead
- * endpoints cost the others. Ratios are of alternating rounds.
+ * endpoints cost the others. Ratios are of rounds in turn.
  */
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -25,7 +25,7 @@ import {
   until,
   type Receiver,
 } from './event-arrivals.ts'
-import { withOwnSeconds } from './backends.ts'
+import { measureDebits } from './event-debits.ts'
 import { checkExactness } from './exactness.ts'
 import { figureTable, toFigure, type Figure } from './figures.ts'
 import type { Job, Result } from './job.ts'
@@ -57,6 +57,8 @@ export async function measureEvents(args: readonly string[]): Promise<boolean> {
       rate: { type: 'string', default: '200' },
       dead: { type: 'string', default: '100' },
       before: { type: 'string' },
+      // Only what events cost debits.
+      debits: { type: 'boolean', default: false },
     },
   })
   return await onStage(async (stage) => {
@@ -76,15 +78,9 @@ export async function measureEvents(args: readonly string[]): Promise<boolean> {
       rate: Number(values.rate),
       users,
     }
-    const debits = await measureDebits(run, { off, on, before })
-    const receiver = startReceiver()
-    const figures = [
-      ...debits.figures,
-      ...(await measureFeed(run, on)),
-      ...(await measureDeliveries(run, on, service, receiver)),
-      ...(await measureDead(run, on, service, receiver, Number(values.dead))),
-    ]
-    receiver.stop()
+    const debits = await measureDebits({ off, on, before }, run.cycles, (name, site) => debit(run, name, site))
+    const further = values.debits ? [] : await measureEventsOf(run, on, service, Number(values.dead))
+    const figures = [...debits.figures, ...further]
     await closeService(service)
     await service.db.pool.end()
     console.log(`\n${figureTable(figures)}\n\n${rateTable(debits.rounds)}\n`)
@@ -98,6 +94,17 @@ export async function measureEvents(args: readonly string[]): Promise<boolean> {
     )
     return faults.length === 0
   })
+}
+
+async function measureEventsOf(run: Run, on: Site, service: Service, dead: number): Promise<Figure[]> {
+  const receiver = startReceiver()
+  const figures = [
+    ...(await measureFeed(run, on)),
+    ...(await measureDeliveries(run, on, service, receiver)),
+    ...(await measureDead(run, on, service, receiver, dead)),
+  ]
+  receiver.stop()
+  return figures
 }
 
 /** Only to manage apps and endpoints: the measured service is another process. */
@@ -120,70 +127,6 @@ const debitJob = ({ target }: Site, seconds: number): Omit<Job, 'mark'> => ({
 
 function debit({ stage, seconds }: Run, name: string, site: Site): Promise<Round & Result> {
   return runRound(stage, name, site.server, debitJob(site, seconds), site.acknowledged)
-}
-
-/** Of one debit, in microseconds. */
-type OwnCost = { readonly service: number; readonly writer: number; readonly others: number }
-
-async function measureDebits(
-  run: Run,
-  { off, on, before }: { readonly off: Site; readonly on: Site; readonly before: Site | undefined },
-): Promise<{ readonly figures: readonly Figure[]; readonly rounds: readonly Round[] }> {
-  const walBytes: Record<string, number[]> = { on: [], off: [], before: [] }
-  const costs: Record<string, OwnCost[]> = { on: [], off: [], before: [] }
-  const measured = (name: 'on' | 'off' | 'before', site: Site) => async () => {
-    const read = async () => Number((await site.database.query(`select pg_current_wal_lsn() - '0/0' as at`))[0]!['at'])
-    const from = await read()
-    const { result: round, own } = await withOwnSeconds(site.database, () => debit(run, name, site))
-    walBytes[name]!.push(((await read()) - from) / round.posted)
-    const microsOf = (seconds: number) => (seconds / round.posted) * 1e6
-    const service = (round.serverCores / round.perSecond) * 1e6
-    costs[name]!.push({ service, writer: microsOf(own.writer), others: microsOf(own.others) })
-    return round
-  }
-  /** `off` has twice as many rounds as each of the others. A second one, which is not counted, lets every ledger grow alike. */
-  const growingAlike = (name: 'on' | 'before', site: Site) => async () => {
-    const round = await measured(name, site)()
-    await debit(run, name, site)
-    return round
-  }
-  const base = { name: 'off', measure: measured('off', off) }
-  const contenders = [
-    { name: 'on', measure: growingAlike('on', on) },
-    ...(before ? [{ name: 'before', measure: growingAlike('before', before) }] : []),
-  ]
-  for (const { measure } of [base, ...contenders, base, ...contenders]) await measure()
-  for (const values of [...Object.values(walBytes), ...Object.values(costs)]) values.length = 0
-  const { rounds, comparisons } = await takeTurns(base, contenders, run.cycles, () => {})
-  const overOff = (wanted: string) => comparisons.find(({ name }) => name === wanted)?.overBase
-  const overBefore = overOff('before')?.map((ratio) => 1 / ratio)
-  const wal = walBytes['on']!.map((bytes) => bytes - median(walBytes['off']!))
-  const cost = (name: string, parts: readonly (keyof OwnCost)[]) =>
-    median(costs[name]!.map((of) => parts.reduce((sum, part) => sum + of[part], 0)))
-  for (const name of ['off', 'on', ...(before ? ['before'] : [])]) {
-    const [service, writer, others] = (['service', 'writer', 'others'] as const).map((part) =>
-      cost(name, [part]).toFixed(0),
-    )
-    console.log(
-      `a debit, ${name}: ${service} µs of the service, ${writer} µs of the writer's connection, ${others} µs of the others`,
-    )
-  }
-  // Sealing is newer than events, and runs on the other connections.
-  const [debiting, all] = [['service', 'writer'] as const, ['service', 'writer', 'others'] as const]
-  const figures = [
-    toFigure('debits, events on ÷ off', overOff('on')!),
-    toFigure('processor time of a debit, events off ÷ on', [cost('off', all) / cost('on', all)]),
-    toFigure('write-ahead log of a debit, on − off', wal),
-    ...(overBefore
-      ? [
-          toFigure('debits, events off ÷ before', overBefore),
-          toFigure('processor time of a debit, before ÷ events off', [
-            cost('before', debiting) / cost('off', debiting),
-          ]),
-        ]
-      : []),
-  ]
-  return { figures, rounds }
 }
 
 /** Prints the processor time of each event, which says more than a rate on a busy machine. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { drawComparison } from './comparison.ts'
 import { figureTable, toFigure } from './figures.ts'
-import { takeTurns, type Contender } from './rounds.ts'
+import { takeMirrored, takeTurns, type Contender } from './rounds.ts'
 
 function scripted(name: string, rates: readonly number[]): Contender {
   const left = [...rates]
@@ -16,6 +16,23 @@ test('each round is compared with the base rounds beside it', async () => {
   const { comparisons, basePerSecond } = await takeTurns(base, [scripted('x', [300, 150])], 2, () => {})
   expect(comparisons[0]!.overBase).toEqual([2, 0.5])
   expect(basePerSecond).toBe(200)
+})
+
+test('a cycle of mirrored rounds has two of each name around the same moment', async () => {
+  const order: string[] = []
+  const recorded = ({ name, measure }: Contender): Contender => ({
+    name,
+    measure: () => {
+      order.push(name)
+      return measure()
+    },
+  })
+  const [off, on] = [scripted('off', [100, 300, 10, 10]), scripted('on', [150, 250, 4, 6])]
+  const { rounds, perSecond } = await takeMirrored([recorded(off), recorded(on)], 2)
+  expect(order.join(' ')).toBe('off on on off off on on off')
+  expect(rounds.map(({ name }) => name)).toEqual(order)
+  expect(perSecond.get('off')).toEqual([200, 10])
+  expect(perSecond.get('on')).toEqual([200, 5])
 })
 
 test('a figure is met at its goal and missed beyond it', () => {

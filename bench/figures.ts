@@ -44,7 +44,7 @@ const goals = {
   'processor time a second, idle service': { most: 60, unit: 'ms' },
   'debits, events on ÷ off': { least: 0.97 },
   'processor time of a debit, events off ÷ on': { least: 0.97 },
-  'write-ahead log of a debit, on − off': { most: 40, unit: 'B' },
+  'write-ahead log that events add to a debit': { most: 40, unit: 'B' },
   'debits, events off ÷ before': { least: 0.99 },
   'processor time of a debit, before ÷ events off': { least: 0.99 },
   'events a second from the feed': { least: 20_000 },

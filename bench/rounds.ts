@@ -60,6 +60,28 @@ export async function takeTurns(
   }
 }
 
+/**
+ * A cycle is A B C C B A: two rounds of each, whose middle is the same moment, so what grows or drifts during a cycle affects all alike.
+ * Of each name the mean rate of each cycle; a ratio is taken within a cycle.
+ */
+export async function takeMirrored(
+  contenders: readonly Contender[],
+  cycles: number,
+): Promise<{ readonly rounds: readonly Round[]; readonly perSecond: ReadonlyMap<string, readonly number[]> }> {
+  const rounds: Round[] = []
+  const perSecond = new Map<string, number[]>(contenders.map(({ name }) => [name, []]))
+  for (let cycle = 0; cycle < cycles; cycle++) {
+    const ofCycle: Round[] = []
+    for (const { measure } of [...contenders, ...contenders.toReversed()]) ofCycle.push(await measure())
+    for (const { name } of contenders) {
+      const rates = ofCycle.filter((round) => round.name === name).map((round) => round.perSecond)
+      perSecond.get(name)!.push(rates.reduce((sum, rate) => sum + rate, 0) / rates.length)
+    }
+    rounds.push(...ofCycle)
+  }
+  return { rounds, perSecond }
+}
+
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
