@@ -18,7 +18,7 @@ test('each round is compared with the base rounds beside it', async () => {
   expect(basePerSecond).toBe(200)
 })
 
-test('a cycle of mirrored rounds has two of each name around the same moment', async () => {
+test('a cycle of mirrored rounds has two of each name around the same instant', async () => {
   const order: string[] = []
   const recorded = ({ name, measure }: Contender): Contender => ({
     name,

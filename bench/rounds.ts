@@ -61,7 +61,7 @@ export async function takeTurns(
 }
 
 /**
- * A cycle is A B C C B A: two rounds of each, whose middle is the same moment, so what grows or drifts during a cycle affects all alike.
+ * A cycle is A B C C B A: two rounds of each, whose middle is the same instant, so what grows or drifts during a cycle affects all alike.
  * Of each name the mean rate of each cycle; a ratio is taken within a cycle.
  */
 export async function takeMirrored(

@@ -9,6 +9,8 @@ export type {
   EventType,
   HoldEventType,
   MovementEventType,
+  ReplayEventsRequest,
+  ReplayEventsResponse,
   UserEventType,
 } from './contract/events.ts'
 export {

@@ -20,12 +20,12 @@ import type {
   WidgetSessionRequest,
   WidgetSessionResponse,
 } from './contract/wire.ts'
-import type { BillfoldEvent, EventsRequest } from './contract/events.ts'
+import type { BillfoldEvent, EventsRequest, ReplayEventsRequest, ReplayEventsResponse } from './contract/events.ts'
 import { isSessionToken } from './contract/messages.ts'
 import { BillfoldError, mismatchOf } from './server/error.ts'
 import { sendAll } from './server/bulk.ts'
 import { call } from './server/call.ts'
-import { followEvents } from './server/events.ts'
+import { followEvents, isReplay, replayRoute } from './server/events.ts'
 import type { Json, Route } from './server/call.ts'
 import { parseSettings } from './server/settings.ts'
 import type { BillfoldOptions, Settings } from './server/settings.ts'
@@ -148,6 +148,14 @@ export class Billfold {
    */
   events(request: EventsRequest = {}, options: CallOptions = {}): AsyncGenerator<BillfoldEvent, void, undefined> {
     return followEvents(this.#settings, request, options)
+  }
+
+  /**
+   * Sends events of these numbers to one of your app's endpoints again, in no particular order; at most a thousand at once. Each keeps its
+   * id, so a receiver that records ids ignores what it had. Repeating the call is safe.
+   */
+  async replayEvents(request: ReplayEventsRequest, options?: CallOptions): Promise<ReplayEventsResponse> {
+    return await call(this.#settings, replayRoute, request, isReplay, options)
   }
 
   /** Creates a session for the widget in this user's browser. It is valid for five minutes. */

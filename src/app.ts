@@ -11,7 +11,8 @@ import type { Route } from './api/route.ts'
 import { sandboxPages } from './api/sandbox.ts'
 import { bulkRoute } from './api/server-bulk.ts'
 import { logRoutes, tilePages } from './api/proofs/log-pages.ts'
-import { serverEventsRoute } from './api/server-events.ts'
+import { serverEventsRoute } from './api/events/server-events.ts'
+import { serverReplayRoute } from './api/events/server-replay.ts'
 import { serverProofRoute } from './api/proofs/server-proof.ts'
 import { holdRoutes } from './api/holds/server-holds.ts'
 import { serverRoutes } from './api/server.ts'
@@ -49,6 +50,7 @@ export function buildApp(service: Service): App {
     ...holdRoutes(service),
     bulkRoute(service),
     serverEventsRoute(service),
+    serverReplayRoute(service),
     serverProofRoute(service),
     ...logRoutes(forWidget(service)),
     ...widgetRoutes(forWidget(service)),

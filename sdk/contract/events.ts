@@ -63,6 +63,23 @@ export type EventsRequest = {
   wait?: number
 }
 
+export type ReplayEventsRequest = {
+  /** One of your app's endpoints, which operators register: `we_…`. */
+  endpointId: string
+  /** The number of the first event. */
+  from: number
+  /** The number of the last event, at most 999 above `from`. */
+  to: number
+}
+
+export type ReplayEventsResponse = {
+  endpointId: string
+  /** How many events are sent again, those of other types than the endpoint's included. Events that the endpoint has not had yet come by themselves. */
+  count: number
+  /** The endpoint is disabled: the events wait until an operator enables it. */
+  disabled?: true
+}
+
 export type EventsResponse = {
   /** Oldest first. */
   events: BillfoldEvent[]

@@ -1,5 +1,5 @@
 /** Follows the feed of events: page by page, waiting for the next event at its end, through outages of the service. */
-import type { BillfoldEvent, EventsRequest, EventsResponse } from '../contract/events.ts'
+import type { BillfoldEvent, EventsRequest, EventsResponse, ReplayEventsResponse } from '../contract/events.ts'
 import { sleep } from './attempt.ts'
 import { call } from './call.ts'
 import type { Json, Route } from './call.ts'
@@ -7,6 +7,7 @@ import { BillfoldError } from './error.ts'
 import type { Settings } from './settings.ts'
 
 const route: Route = { method: 'GET', path: '/api/server/events' }
+export const replayRoute: Route = { method: 'POST', path: '/api/server/events/replay' }
 /** A page of this many events with the longest texts is about 1.1 MB. */
 const eventsPerPage = 200
 const longestWaitSeconds = 20
@@ -44,4 +45,8 @@ export async function* followEvents(
 
 function isPage(answer: Json): answer is Json & EventsResponse {
   return Array.isArray(answer.events) && typeof answer.last === 'number' && typeof answer.oldest === 'number'
+}
+
+export function isReplay(answer: Json): answer is Json & ReplayEventsResponse {
+  return typeof answer.endpointId === 'string' && typeof answer.count === 'number'
 }

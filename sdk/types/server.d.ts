@@ -1,6 +1,6 @@
 /** `@billfold/sdk/server`: the client for your backend. */
 import type { CaptureRequest, CaptureResponse, ChangedHoldResponse, CheckBalanceRequest, CheckBalanceResponse, Hold, HoldRequest, HoldResponse, HoldsRequest, HoldsResponse, PostingRequest, PostingResponse, VerifyLinkRequest, VerifyLinkResponse, WalletRequest, WalletResponse, WidgetSessionRequest, WidgetSessionResponse } from './contract/wire.ts';
-import type { BillfoldEvent, EventsRequest } from './contract/events.ts';
+import type { BillfoldEvent, EventsRequest, ReplayEventsRequest, ReplayEventsResponse } from './contract/events.ts';
 import { BillfoldError } from './server/error.ts';
 import type { BillfoldOptions } from './server/settings.ts';
 export { BillfoldError } from './server/error.ts';
@@ -77,6 +77,11 @@ export declare class Billfold {
      * continue with that number as `after`.
      */
     events(request?: EventsRequest, options?: CallOptions): AsyncGenerator<BillfoldEvent, void, undefined>;
+    /**
+     * Sends events of these numbers to one of your app's endpoints again, in no particular order; at most a thousand at once. Each keeps its
+     * id, so a receiver that records ids ignores what it had. Repeating the call is safe.
+     */
+    replayEvents(request: ReplayEventsRequest, options?: CallOptions): Promise<ReplayEventsResponse>;
     /** Creates a session for the widget in this user's browser. It is valid for five minutes. */
     createSession(request: OfUser<WidgetSessionRequest>, options?: CallOptions): Promise<WidgetSessionResponse>;
     /** Exchanges the one-time code of the widget for the user's id. Store this id, not the one that the browser sent. */

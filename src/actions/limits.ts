@@ -77,6 +77,9 @@ export const papers: Rule = { name: 'paper', limit: 60, windowMs: 15 * minuteMs 
 /** Checks of receipts by their public addresses, per network: one reads up to some hundred entries of a wallet. */
 export const receiptChecks: Rule = { name: 'receipt-check', limit: 60, windowMs: 15 * minuteMs }
 
+/** Replays that an app asks for: each writes an audit record. */
+export const replaysOfApp: Rule = { name: 'replay-app', limit: 60, windowMs: hourMs }
+
 /** Counts an attempt before it is made: otherwise many concurrent attempts would all pass as the last one allowed. */
 export async function takeLimit(service: WithSecrets, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
   const { count, secondsLeft } = await upsertLimit(service.db.pool, await keyOf(service, rule, parts), rule.windowMs)

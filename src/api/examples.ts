@@ -50,6 +50,11 @@ export const eventsExample = {
   },
 }
 
+export const replayExample = {
+  input: { endpointId: 'we_5b7c9d1e3f5a7b9c1d3e5f7a9b1c3d5e', from: 17, to: 40 },
+  output: { endpointId: 'we_5b7c9d1e3f5a7b9c1d3e5f7a9b1c3d5e', count: 24 },
+}
+
 export const bulkExample = {
   input: {
     operations: [

@@ -27,6 +27,7 @@ const refusals: Record<RefusalCode, Row> = {
   HOLD_LIMIT: [409, 'The app has 100 open holds on this wallet; capture or void one first.'],
   EVENTS_OFF: [403, 'Events are off for this app; an operator switches them on.'],
   EVENTS_GONE: [410, 'The events after this number are no longer kept; `oldest` is the lowest number that is.'],
+  ENDPOINT_NOT_FOUND: [404, 'There is no such endpoint of this app.'],
   ORIGIN_NOT_ALLOWED: [403, 'The origin is not one of the app’s allowedIframeParents.'],
   SESSION_EXPIRED: [401, 'The widget session has expired; the backend must create a new one.'],
   INVALID_SESSION: [401, 'The widget session is not valid.'],

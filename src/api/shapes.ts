@@ -25,6 +25,7 @@ export const credentialFields = {
 
 export const serviceUserId = label(128).describe('Identifies the app’s user in the service, su_…')
 export const holdId = label(128).describe('Identifies a hold, hold_…')
+export const endpointId = label(128).describe('Identifies an endpoint of the app, we_…')
 export const referenceType = label(maxReferenceTypeLength).describe('A free label, such as ORDER_PAYMENT')
 export const referenceId = label(maxReferenceIdLength).describe(
   'Together with referenceType the idempotency key: a repeat returns the first outcome and moves no money',

@@ -1,4 +1,4 @@
-/** Delivers an event that failed while others of its endpoint succeeded, or that an operator asked to have sent again. */
+/** Delivers an event that failed while others of its endpoint succeeded, or that an operator or the app asked to have sent again. */
 import { maskError } from '../actions/webhooks/describe-endpoint.ts'
 import { retryEventAfterMs } from '../actions/webhooks/delivery-rules.ts'
 import { openReceiver } from '../actions/webhooks/post-event.ts'
@@ -11,8 +11,10 @@ import { done, single, usual, type Ended, type Kind } from './kind.ts'
 
 /** While the endpoint is disabled or ill, its events wait for it: one probe asks, not each of them. */
 const waitForEndpointMs = 60_000
-/** Of one endpoint in one process, so that a silent one leaves room for the others. */
+const concurrency = 8
+/** In one process, so that a silent endpoint leaves room for the others, and an app with several leaves room for other apps. */
 const maxPerEndpoint = 2
+const maxPerApp = concurrency / 2
 const waitForOthersMs = 1_000
 const underWay = new Map<string, number>()
 
@@ -21,17 +23,20 @@ async function deliver(service: Service, { key, attempts }: Piece): Promise<Ende
   const endpoint = await findEndpoint(service.db.pool, endpointId)
   if (!endpoint) return done
   if (endpoint.disabledAt !== null || endpoint.failingSince !== null) return later(waitForEndpointMs)
-  const count = underWay.get(endpointId) ?? 0
-  if (count >= maxPerEndpoint) return later(waitForOthersMs)
-  underWay.set(endpointId, count + 1)
+  const { clientId } = endpoint
+  if (countOf(endpointId) >= maxPerEndpoint || countOf(clientId) >= maxPerApp) return later(waitForOthersMs)
+  for (const id of [endpointId, clientId]) underWay.set(id, countOf(id) + 1)
   try {
     return await deliverOne(service, endpoint, Number(number), attempts)
   } finally {
-    const left = underWay.get(endpointId)! - 1
-    if (left > 0) underWay.set(endpointId, left)
-    else underWay.delete(endpointId)
+    for (const id of [endpointId, clientId]) {
+      if (countOf(id) > 1) underWay.set(id, countOf(id) - 1)
+      else underWay.delete(id)
+    }
   }
 }
+
+const countOf = (id: string) => underWay.get(id) ?? 0
 
 const later = (afterMs: number): Ended => ({ kind: 'again', afterMs, isCounted: false })
 
@@ -57,6 +62,6 @@ export const deliverEvent: Kind = {
   ...usual,
   ...single(deliver),
   name: 'deliver-event',
-  concurrency: 8,
+  concurrency,
   retryAfterMs: (attempts) => retryEventAfterMs(attempts, undefined, 0.5) ?? 24 * 60 * 60_000,
 }

@@ -36,6 +36,8 @@ const elsewhere = [
   'events.php',
   'events.go',
   'read-events',
+  'replay-events',
+  'replay-answer',
   'events-commands',
   'listen',
   'an-event',

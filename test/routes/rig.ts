@@ -8,7 +8,9 @@ import { newClient } from '../client.ts'
 import { eventually } from '../eventually.ts'
 import { deviceOf } from '../devices.ts'
 import { holdClient, holdOf } from '../holds.ts'
-import { newAppWithEvents } from '../events/rig.ts'
+import { newAppWithEvents, numberAll } from '../events/rig.ts'
+import { addEndpoint } from '../../src/actions/webhooks/manage-endpoints.ts'
+import { listEndpoints } from '../../src/store/events/endpoints.ts'
 import { linkUser, newApp, newUser, operator, type Credentials, type TestService, type TestUser } from '../service.ts'
 import { letPass } from '../time.ts'
 
@@ -101,6 +103,15 @@ export async function openRig(opened: TestService) {
       await client.credit(serviceUserId, 100)
       const placed = await holdClient(client, app).place(serviceUserId, 30)
       return holdOf(placed).id
+    },
+    /** Nothing listens there. The app has had its first event. */
+    newEndpoint: async (): Promise<string> => {
+      await numberAll(service)
+      const [known] = await listEndpoints(pool, app.clientId)
+      if (known) return known.id
+      const added = await addEndpoint(service, operator, app.clientId, { url: 'https://receiver.test/', types: null })
+      if (added.kind !== 'added') throw new Error(added.kind)
+      return added.id
     },
     newDeviceId: async ({ userId }: TestUser): Promise<string> => {
       await deviceOf(service, { userId, clientId: app.clientId })

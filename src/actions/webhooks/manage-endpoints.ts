@@ -1,4 +1,4 @@
-/** Adding endpoints, changing them and sending events again. The same for the command line and the admin pages. */
+/** Adding endpoints, changing them and sending events again. The same for the command line, the admin pages and an app's own replay. */
 import { EVENT_TYPES } from '../../../sdk/contract.ts'
 import { lockApp } from '../../store/apps.ts'
 import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'

@@ -1,6 +1,6 @@
 /** Endpoints: where an app's events are posted to, how far each has come, and the attempts that people read. */
 import type { Queryable, Transaction } from '../connection/database.ts'
-import { maybe } from '../connection/rows.ts'
+import { maybe, one } from '../connection/rows.ts'
 import { addWork } from '../work/work.ts'
 
 export type DisabledFor = 'operator' | 'gone' | 'failing' | 'secret-lost'
@@ -310,6 +310,17 @@ export async function findNumbersBetween(
   )
   const [{ first, last } = { first: null, last: null }] = rows
   return first === null || last === null ? undefined : { first, last }
+}
+
+/** How many events of the app wait to be sent again, counted up to the limit. */
+export async function countWaitingEvents(db: Queryable, clientId: string, limit: number): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int as count from (
+       select from endpoints e join work w on w.kind = 'deliver-event' and w.key > e.id || '/' and w.key < e.id || '0'
+       where e.client_id = $1 and w.given_up_at is null limit $2) as waiting`,
+    [clientId, limit],
+  )
+  return one(rows).count
 }
 
 /** Asks for these events again, each as a piece of work. */

@@ -1,17 +1,17 @@
 /** The feed of an app's events: complete, in order, and read again by number. */
 import { z } from 'zod'
-import { EVENT_TYPES, HOLD_EVENT_TYPES, MOVEMENT_EVENT_TYPES, USER_EVENT_TYPES } from '../../sdk/contract.ts'
-import { toEvent } from '../actions/events/event-body.ts'
-import { maxWaitingPerApp } from '../actions/events/event-waits.ts'
-import type { Service } from '../actions/service.ts'
-import type { App } from '../store/apps.ts'
-import { findEvents, type FeedPage } from '../store/events/feed.ts'
-import { enter, readClientCall } from './client-call.ts'
-import { eventsExample } from './examples.ts'
-import { answer, refuse, type Answer } from './reply.ts'
-import type { Call, Route } from './route.ts'
-import { alwaysErrors, callErrors } from './server.ts'
-import * as shape from './shapes.ts'
+import { EVENT_TYPES, HOLD_EVENT_TYPES, MOVEMENT_EVENT_TYPES, USER_EVENT_TYPES } from '../../../sdk/contract.ts'
+import { toEvent } from '../../actions/events/event-body.ts'
+import { maxWaitingPerApp } from '../../actions/events/event-waits.ts'
+import type { Service } from '../../actions/service.ts'
+import type { App } from '../../store/apps.ts'
+import { findEvents, type FeedPage } from '../../store/events/feed.ts'
+import { enter, readClientCall } from '../client-call.ts'
+import { eventsExample } from '../examples.ts'
+import { answer, refuse, type Answer } from '../reply.ts'
+import type { Call, Route } from '../route.ts'
+import { alwaysErrors, callErrors } from '../server.ts'
+import * as shape from '../shapes.ts'
 
 const defaultLimit = 100
 const maxLimit = 1_000
@@ -140,7 +140,7 @@ async function readPage(service: Service, call: Call, clientId: string, input: I
 }
 
 /** An old copy of the app never refuses it: see app-directory. */
-async function findCurrent(service: Service, clientId: string): Promise<App | undefined> {
+export async function findCurrent(service: Service, clientId: string): Promise<App | undefined> {
   const known = await service.apps.findActive(clientId)
   if (!known || known.hasEvents) return known
   await service.apps.refresh()
