@@ -1,9 +1,8 @@
 /** What events cost debits: rates, processor time and the write-ahead log, of services with events on and off. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
-import { locks } from '../src/store/locks.ts'
 import { withOwnSeconds } from './backends.ts'
 import { toFigure, type Figure } from './figures.ts'
+import { holdChecks } from './hold-checks.ts'
 import { median, takeMirrored, type Round } from './rounds.ts'
 import type { Site } from './stage.ts'
 import { exactCpuSeconds } from './usage.ts'
@@ -47,17 +46,6 @@ export async function measureDebits(
     await Promise.all(release.map((each) => each()))
     await Promise.all(readers.map((reader) => reader.close()))
   }
-}
-
-/**
- * Keeps the check of the books and their sealing out of the rounds: their steps find the lock taken. A pass takes seconds, reads nothing of
- * events, and would fall into the rounds of one side.
- */
-async function holdChecks({ database }: Site): Promise<() => Promise<void>> {
-  const client = new Client(database.connection)
-  await client.connect()
-  for (const lock of [locks.booksCheck, locks.sealBooks]) await client.query('select pg_advisory_lock($1)', [lock])
-  return async () => await client.end()
 }
 
 async function withOwnCost(

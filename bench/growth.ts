@@ -13,6 +13,7 @@ import { openDatabase } from '../src/store/connection/database.ts'
 import type { BenchDatabase } from './cluster.ts'
 import { checkExactness } from './exactness.ts'
 import { figureTable, table, toFigure, type Figure } from './figures.ts'
+import { holdChecks } from './hold-checks.ts'
 import type { Job } from './job.ts'
 import { signIn, timePages, type PageRow } from './pages.ts'
 import { projectDir, startService } from './processes.ts'
@@ -52,6 +53,8 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
     const loadSeconds = (performance.now() - startedAt) / 1000
     await stage.cluster.dropDatabase('empty')
     const empty = await stage.openSite('empty', { users: Math.min(users, 100_000), transfersPerUser: 1 })
+    // Before the first pass over all of the grown ledger.
+    const release = await Promise.all([empty, grown].map((site) => holdChecks(site)))
     const sizes = await readSizes(grown.database)
     console.log(sizes.text)
     const measured = await takeTurnsOn(stage, empty, grown, Number(values.cycles), Number(values.seconds))
@@ -60,6 +63,7 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
     const open = { ...measured.facts, ...(await timeActivity(grown)) }
     for (const [name, value] of Object.entries(open)) console.log(`${name}: ${value}`)
     const closed = values.close ? await measureClosed(stage, empty, grown, values) : undefined
+    for (const each of release) await each()
     const facts = {
       'seconds to make it, indexes and vacuum included': loadSeconds.toFixed(0),
       'start, ms': await startTimes(grown, join(dir, 'faults.log')),
