@@ -205,7 +205,7 @@ test('credentials that come twice are refused, also where the second pair is at 
 /** A turn ends and the next one begins between two callbacks of `setImmediate`. */
 const mostBetweenLooks = 2 * placesPerTurn
 
-test('a bulk request posts at most 64 operations in a turn of the loop, so other calls come in between', async () => {
+test('a bulk request posts at most 128 operations in a turn of the loop, so other calls come in between', async () => {
   const { writer } = opened.service
   const bulk = sendBulk({ ...other, operations: operations(otherUser, 1_000) })
   let before = 0
@@ -221,7 +221,7 @@ test('a bulk request posts at most 64 operations in a turn of the loop, so other
   expect(results.filter(({ status }) => status === 200)).toHaveLength(1_000)
 })
 
-test('of 500 calls of an app that arrive together, a turn of the loop posts at most 64', async () => {
+test('of 500 calls of an app that arrive together, a turn of the loop posts at most 128', async () => {
   const many = await newApp(opened.service)
   const user = await newUser(opened.service, many)
   const post = spyOn(opened.service.writer, 'post')

@@ -22,8 +22,8 @@ const maxBodyBytes = 1024 * 1024
 /** An operation is hardly shorter: the text's length limits their number before it is parsed. */
 const leastLength = 100
 const maxUnknownLength = 64 * 1024
-/** Half a turn. */
-const sliceLength = placesPerTurn / 2
+/** A quarter of a turn. */
+const sliceLength = placesPerTurn / 4
 const ndjson = 'application/x-ndjson'
 
 const bulkAnswer = z

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
-import { beginTogether, runInTurn, turnFor } from './turns.ts'
+import { beginTogether, placesPerTurn, runInTurn, turnFor } from './turns.ts'
 
 /** Counts the turns of the event loop while `work` runs, and returns what happened in each. */
 async function inTurns(work: (happen: (what: string) => void) => Promise<unknown>): Promise<string[][]> {
-  // The module has forgotten the turn before.
-  await new Promise((resolve) => void setImmediate(resolve))
+  // All places are given again after they were used up.
+  await turnFor('before', placesPerTurn)
+  for (let i = 0; i < 2; i++) await new Promise((resolve) => void setImmediate(resolve))
   const turns: string[][] = [[]]
   let isOver = false
   const next = () => {
@@ -40,12 +41,12 @@ test('of patient requests at most 16 begin in a turn, and all of them begin', as
   expect(turns.map(({ length }) => length)).toEqual([16, 16, 16, 16, 16, 16, 4])
 })
 
-test('of the calls of an app 64 have a turn together, in their order', async () => {
+test('of the calls of an app 128 have a turn together, in their order', async () => {
   const turns = await inTurns((happen) =>
-    Promise.all(times(200, async (i) => (await turnFor('greedy'), happen(String(i))))),
+    Promise.all(times(400, async (i) => (await turnFor('greedy'), happen(String(i))))),
   )
-  expect(turns.map(({ length }) => length)).toEqual([64, 64, 64, 8])
-  expect(turns.flat()).toEqual(times(200, String))
+  expect(turns.map(({ length }) => length)).toEqual([128, 128, 128, 16])
+  expect(turns.flat()).toEqual(times(400, String))
 })
 
 test('a few calls of another app wait for none of 500', async () => {
@@ -66,24 +67,24 @@ test('apps that both have many waiting take their places in turn', async () => {
       ),
     ),
   )
-  expect(countOf(turns[1], 'one')).toBe(32)
-  expect(countOf(turns[1], 'two')).toBe(32)
+  expect(countOf(turns[1], 'one')).toBe(64)
+  expect(countOf(turns[1], 'two')).toBe(64)
 })
 
-test('long steps take as many places as they say: two of 50, or one of 64, have a turn', async () => {
+test('long steps take as many places as they say: three of 50, or one of 128, have a turn', async () => {
   const slices = await inTurns((happen) =>
     Promise.all(times(6, async () => (await turnFor('bulk', 50), happen('slice')))),
   )
-  expect(slices.map(({ length }) => length)).toEqual([2, 2, 2])
+  expect(slices.map(({ length }) => length)).toEqual([3, 3])
   const bodies = await inTurns((happen) =>
-    Promise.all(times(3, async () => (await turnFor('bulk', 64), happen('body')))),
+    Promise.all(times(3, async () => (await turnFor('bulk', placesPerTurn), happen('body')))),
   )
   expect(bodies.map(({ length }) => length)).toEqual([1, 1, 1])
 })
 
 test('a short step does not overtake a long one of its app', async () => {
   const turns = await inTurns(async (happen) => {
-    await turnFor('greedy', 64)
+    await turnFor('greedy', placesPerTurn)
     await Promise.all([
       turnFor('quiet', 50)!.then(() => happen('long')),
       Promise.resolve(turnFor('quiet')).then(() => happen('short')),
@@ -94,7 +95,7 @@ test('a short step does not overtake a long one of its app', async () => {
 
 test('a turn begins with all of its places, also after one that used them up for those that waited', async () => {
   for (const app of ['first', 'second']) {
-    const turns = await inTurns((happen) => Promise.all(times(128, async () => (await turnFor(app), happen(app)))))
-    expect(turns.map(({ length }) => length)).toEqual([64, 64])
+    const turns = await inTurns((happen) => Promise.all(times(256, async () => (await turnFor(app), happen(app)))))
+    expect(turns.map(({ length }) => length)).toEqual([128, 128])
   }
 })

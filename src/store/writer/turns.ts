@@ -1,11 +1,11 @@
 /**
- * Shares each turn of the event loop among the apps. The steps of requests wait here, in a line for each app: a turn takes 64 places of
+ * Shares each turn of the event loop among the apps. The steps of requests wait here, in a line for each app: a turn takes 128 places of
  * steps, from every waiting app in turn, so a call waits for a few milliseconds of other apps' work however many calls they make.
  */
 type Step = { readonly run: () => void; readonly places: number }
 
-/** The step of a single call, or of its answer, has one place. It takes about 30 µs. */
-export const placesPerTurn = 64
+/** The step of a single call, or of its answer, has one place. It takes about 30 µs. With 64 places 128 connections made 4 % fewer debits. */
+export const placesPerTurn = 128
 
 /** So many steps of an app run in any turn, also when other apps have used all of its places. */
 const surePerApp = 8
@@ -16,7 +16,7 @@ const urgent: (() => void)[] = []
 const patient: (() => void)[] = []
 /** Only apps that have a step waiting; the first one is served first. */
 const lines = new Map<string, Step[]>()
-/** How many places of this turn each app has used. */
+/** How many places each app has used since all of them were last given. */
 const used = new Map<string, number>()
 let placesLeft = placesPerTurn
 let isDue = false
@@ -50,7 +50,8 @@ function takePlaces(app: string, places: number): boolean {
   if (lines.has(app) || (placesLeft <= 0 && mine + places > surePerApp)) return false
   used.set(app, mine + places)
   placesLeft -= places
-  awaitEnd()
+  // Only then: an end that nobody waits for keeps the loop from collecting the requests of the next turn.
+  if (placesLeft <= 0) awaitEnd()
   return true
 }
 
@@ -73,7 +74,7 @@ function nextTurn(): void {
   used.clear()
   for (const begin of [...urgent.splice(0), ...patient.splice(0, mostPatientPerTurn)]) begin()
   while (placesLeft > 0 && lines.size > 0) runNext()
-  if (patient.length > 0 || placesLeft < placesPerTurn) awaitEnd()
+  if (patient.length > 0 || placesLeft <= 0) awaitEnd()
 }
 
 /** One step of the app that waits longest for a place; the app goes behind the others. */
