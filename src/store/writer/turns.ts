@@ -50,7 +50,7 @@ function takePlaces(app: string, places: number): boolean {
   if (lines.has(app) || (placesLeft <= 0 && mine + places > surePerApp)) return false
   used.set(app, mine + places)
   placesLeft -= places
-  // Only then: an end that nobody waits for keeps the loop from collecting the requests of the next turn.
+  // Only then: an end for which no step waits keeps the loop from collecting the requests of the next turn.
   if (placesLeft <= 0) awaitEnd()
   return true
 }
