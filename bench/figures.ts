@@ -66,7 +66,6 @@ const goals = {
   'expiry of a few holds, latest': { most: 2_000, unit: 'ms' },
   'many holds expire in one second, gone after': { most: 60_000, unit: 'ms' },
   'debits beside these expiries ÷ alone': { least: 0.8 },
-  'debits, with sealing ÷ without': { least: 0.97 },
   'processor time of a debit ÷ with its sealing': { least: 0.97 },
   'bytes of an entry in the trees': { most: 15, unit: 'B' },
   'bytes of a wallet’s state in the log': { most: 150, unit: 'B' },

@@ -10,8 +10,8 @@ import type { BenchDatabase } from './cluster.ts'
 import { withCost } from './cost.ts'
 import { checkExactness } from './exactness.ts'
 import { figureTable, toFigure } from './figures.ts'
-import { busyText, rateTable } from './report.ts'
-import { costsOf, median, takeMirrored, type Contender, type Round } from './rounds.ts'
+import { busyText } from './report.ts'
+import { costsOf, median, type Round } from './rounds.ts'
 import { onStage, resultsDir, runRound, type Site, type Stage } from './stage.ts'
 import { serviceCpuSeconds } from './usage.ts'
 
@@ -25,7 +25,6 @@ export async function measureProofs(args: readonly string[]): Promise<boolean> {
       seconds: { type: 'string', default: '2' },
       rounds: { type: 'string', default: '10' },
       asked: { type: 'string', default: '30' },
-      cycles: { type: 'string', default: '2' },
     },
   })
   return await onStage(async (stage) => {
@@ -43,11 +42,9 @@ export async function measureProofs(args: readonly string[]): Promise<boolean> {
     }
     const debit = median(costsOf(rounds, 'debits'))
     const sealing = await measureSealing(stage, site)
-    const beside = await measureBeside(stage, site, Number(values.cycles))
     const stored = await measureStorage(site.database)
     const asked = await askForProofs(site, Number(values.asked))
     const figures = [
-      ...beside.figures,
       toFigure('processor time of a debit ÷ with its sealing', [debit / (debit + sealing.secondsEach)]),
       toFigure('bytes of an entry in the trees', [stored.bytesOfEntry]),
       toFigure('bytes of a wallet’s state in the log', [stored.bytesOfState]),
@@ -59,8 +56,7 @@ export async function measureProofs(args: readonly string[]): Promise<boolean> {
     console.log(
       `sealing ${sealing.entries} entries took ${micros(sealing.secondsEach)} each, and a debit ${micros(debit)}`,
     )
-    if (beside.rounds.length > 0) console.log(beside.text)
-    for (const text of busyText([...rounds, ...beside.rounds])) console.log(text)
+    for (const text of busyText(rounds)) console.log(text)
     const { faults } = await checkExactness(site.database, site.acknowledged, site.seededTransfers)
     for (const fault of faults) console.log(fault)
     await writeFile(
@@ -132,59 +128,6 @@ async function measureSealing(stage: Stage, { database, server }: Site) {
   })
   const cpuSeconds = Math.max(0, pass.cpuSeconds - (idle.cpuSeconds / idle.seconds) * pass.seconds)
   return { entries: Number(entries), cpuSeconds, secondsEach: cpuSeconds / Number(entries), passSeconds: pass.seconds }
-}
-
-/** The job of sealing looks every ten seconds whether a pass is due, so a round has one or two passes over the entries of ten seconds. */
-const betweenJobsSeconds = 10
-const besideSeconds = 20
-
-/**
- * Debits of the same ledger, with a pass of sealing at each chance and with none. Every round begins with the entries of ten seconds that
- * are not sealed, so that about as many are sealed in a round as are posted.
- */
-async function measureBeside(stage: Stage, site: Site, cycles: number) {
-  const sealedBeside: { readonly posted: number; readonly sealed: number }[] = []
-  const side = (name: string, nextPass: string): Contender => ({
-    name,
-    measure: async () => {
-      await waitUntilSealed(site.database)
-      await debits(stage, site, betweenJobsSeconds)
-      const [sealed, posted] = [await countSealed(site.database), site.acknowledged.posted]
-      const done = new AbortController()
-      const asking = keepAsking(site.database, nextPass, done.signal)
-      const round = await debits(stage, site, besideSeconds)
-      done.abort()
-      await asking
-      const counts = {
-        posted: site.acknowledged.posted - posted,
-        sealed: (await countSealed(site.database)) - sealed,
-      }
-      if (name === 'with sealing') sealedBeside.push(counts)
-      return { ...round, name }
-    },
-  })
-  const sides = [side('without sealing', `now() + interval '1 day'`), side('with sealing', 'now()')]
-  const { rounds, perSecond } = await takeMirrored(sides, cycles)
-  await waitUntilSealed(site.database)
-  const without = perSecond.get('without sealing')!
-  const ratios = perSecond.get('with sealing')!.map((rate, i) => rate / without[i]!)
-  const shares = sealedBeside.map(({ sealed, posted }) => (sealed / posted).toFixed(2))
-  return {
-    rounds,
-    figures: cycles > 0 ? [toFigure('debits, with sealing ÷ without', ratios)] : [],
-    text: `sealed ÷ posted in the rounds with sealing: ${shares.join(', ')}\n${rateTable(rounds)}`,
-  }
-}
-
-/** Lets a pass begin at the next chance, or never; asks as often on both sides. */
-async function keepAsking(database: BenchDatabase, nextPass: string, done: AbortSignal): Promise<void> {
-  for (; !done.aborted; await Bun.sleep(1_000))
-    await database.query(`update log_state set next_pass_at = ${nextPass} where pass_started_at is null`)
-}
-
-async function countSealed(database: BenchDatabase): Promise<number> {
-  const [row] = await database.query('select sum(size)::text as sealed from wallet_heads')
-  return Number(row!['sealed'])
 }
 
 const bytesOf = (tables: readonly string[]) => tables.map((table) => `pg_total_relation_size('${table}')`).join(' + ')
