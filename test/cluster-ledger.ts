@@ -7,7 +7,8 @@ import { openClient } from '../src/store/connection/servers.ts'
 import { migrate } from '../src/store/migrations/migrate.ts'
 import { verifyBooks } from '../src/store/verify/verify.ts'
 import { newClient } from './client.ts'
-import { newApp, newUsers, openTestService } from './service.ts'
+import { asSuperuser, imitate, loseNode, placeShards } from './imitated-cluster.ts'
+import { newApp, newUsers, openTestService, type TestService } from './service.ts'
 
 export type ClusterLedger = Awaited<ReturnType<typeof openClusterLedger>>
 
@@ -22,14 +23,10 @@ export async function openClusterLedger(
   await migrate(client)
   await distribute(client)
   const opened = await openTestService({ WRITER_LANES: String(lanes) }, undefined, () => connection)
-  const credentials = await newApp(opened.service)
-  const linked = await newUsers(opened.service, credentials, users)
   return {
     client,
     opened,
-    clientId: credentials.clientId,
-    backend: newClient((request) => opened.app.fetch(request), credentials),
-    users: linked.map(({ serviceUserId }) => serviceUserId),
+    ...(await newUsersOf(opened, users)),
     /** Every acknowledged operation is in the books, once. */
     expectExact: async (acknowledged: number) => {
       const { rows } = await client.query(
@@ -41,6 +38,35 @@ export async function openClusterLedger(
     close: async () => {
       await opened.close()
       await client.end()
+    },
+  }
+}
+
+/** An app with users, and how its backend calls the service. */
+async function newUsersOf({ service, app }: TestService, count: number) {
+  const credentials = await newApp(service)
+  const linked = await newUsers(service, credentials, count)
+  return {
+    clientId: credentials.clientId,
+    backend: newClient((request) => app.fetch(request), credentials),
+    users: linked.map(({ serviceUserId }) => serviceUserId),
+  }
+}
+
+/** The same on one server that only claims to be a cluster, and one of its workers. */
+export async function openImitatedLedger({ users }: { readonly users: number }) {
+  let server: Connection | undefined
+  const opened = await openTestService({ WRITER_LANES: '2' }, undefined, async (connection) => {
+    server = await imitate(connection)
+    await asSuperuser(connection, placeShards)
+    return connection
+  })
+  return {
+    ledger: { client: opened.service.db.pool, opened, ...(await newUsersOf(opened, users)) },
+    worker: {
+      port: 5433,
+      leave: () => asSuperuser(server!, loseNode('worker2', 'away')),
+      comeBack: () => asSuperuser(server!, loseNode('away', 'worker2')),
     },
   }
 }

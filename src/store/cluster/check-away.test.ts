@@ -2,14 +2,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { findPrograms, startCluster } from '../../../test/citus-nodes.ts'
 import { newClient } from '../../../test/client.ts'
-import { openClusterLedger } from '../../../test/cluster-ledger.ts'
+import { openClusterLedger, openImitatedLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
-import { asSuperuser, imitate, loseNode, placeShards } from '../../../test/imitated-cluster.ts'
-import { newApp, newUsers, openTestService, type TestService } from '../../../test/service.ts'
+import type { TestService } from '../../../test/service.ts'
 import { sortByNode, type Placed } from '../../../test/sort-by-node.ts'
 import { checkBooks } from '../../actions/money/check-books.ts'
 import { longRunning } from '../connection/database.ts'
-import type { Connection } from '../connection/open-client.ts'
 import { getBooksState } from '../verify/books-check.ts'
 
 setDefaultTimeout(600_000)
@@ -141,27 +139,8 @@ describe.skipIf(programs === undefined)(
 test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
   'on one server that claims to be a cluster: the wallets of a lost node, and those with outcomes there, are checked when it is back',
   async () => {
-    let server: Connection | undefined
-    const opened = await openTestService({ WRITER_LANES: '2' }, undefined, async (connection) => {
-      server = await imitate(connection)
-      await asSuperuser(connection, placeShards)
-      return connection
-    })
-    const { service } = opened
-    const credentials = await newApp(service)
-    const linked = await newUsers(service, credentials, people)
-    const ledger = {
-      client: service.db.pool,
-      clientId: credentials.clientId,
-      backend: newClient((request) => opened.app.fetch(request), credentials),
-      users: linked.map(({ serviceUserId }) => serviceUserId),
-      opened,
-    }
-    await checkAround(ledger, {
-      port: 5433,
-      leave: () => asSuperuser(server!, loseNode('worker2', 'away')),
-      comeBack: () => asSuperuser(server!, loseNode('away', 'worker2')),
-    })
-    await opened.close()
+    const { ledger, worker } = await openImitatedLedger({ users: people })
+    await checkAround(ledger, worker)
+    await ledger.opened.close()
   },
 )

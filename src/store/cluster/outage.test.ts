@@ -5,14 +5,11 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { findPrograms, startCluster } from '../../../test/citus-nodes.ts'
 import { newClient } from '../../../test/client.ts'
-import { openClusterLedger } from '../../../test/cluster-ledger.ts'
+import { openClusterLedger, openImitatedLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { openForwarder } from '../../../test/forwarder.ts'
-import { asSuperuser, imitate, loseNode, placeShards } from '../../../test/imitated-cluster.ts'
 import { sortByNode, type Placed } from '../../../test/sort-by-node.ts'
 import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
-import { newApp, newUsers, openTestService } from '../../../test/service.ts'
-import type { Connection } from '../connection/open-client.ts'
 import { verifyBooks } from '../verify/verify.ts'
 
 setDefaultTimeout(600_000)
@@ -173,29 +170,9 @@ describe.skipIf(programs === undefined)(
 test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
   'on one server that claims to be a cluster: the postings that need a lost node are refused, and the others are written',
   async () => {
-    let server: Connection | undefined
-    const opened = await openTestService({ WRITER_LANES: '2' }, undefined, async (connection) => {
-      server = await imitate(connection)
-      await asSuperuser(connection, placeShards)
-      return connection
-    })
-    const { service } = opened
-    const credentials = await newApp(service)
-    const linked = await newUsers(service, credentials, people)
-    const backend = newClient((request) => opened.app.fetch(request), credentials)
-    const ledger = {
-      client: service.db.pool,
-      clientId: credentials.clientId,
-      backend,
-      users: linked.map(({ serviceUserId }) => serviceUserId),
-      opened,
-    }
-    const acknowledged = await outlive(ledger, {
-      port: 5433,
-      leave: () => asSuperuser(server!, loseNode('worker2', 'away')),
-      comeBack: () => asSuperuser(server!, loseNode('away', 'worker2')),
-    })
-    expect(await verifyBooks(service.db.connection)).toMatchObject({ faults: 0, transfers: acknowledged })
-    await opened.close()
+    const { ledger, worker } = await openImitatedLedger({ users: people })
+    const acknowledged = await outlive(ledger, worker)
+    expect(await verifyBooks(ledger.opened.service.db.connection)).toMatchObject({ faults: 0, transfers: acknowledged })
+    await ledger.opened.close()
   },
 )
