@@ -20,8 +20,8 @@ export const archiveCommands: readonly Command[] = [
     flags: { to: { value: 'FOLDER', about: 'the folder of the files; it is created', isRequired: true } },
     details: `Writes the entries and the references of the period as lines of JSON, compressed by zstd, and last a manifest with their counts, sums and
 checksums. docs/scaling.md describes the lines. The period stays in the database, and the service goes on. The files are readable only by you.
-An interrupted run leaves no manifest, and the next one begins again. Keep the SHA-256 that it prints in another place: whoever
-can change all files could make another manifest.`,
+An interrupted run leaves no manifest, and the next one begins again. Store the SHA-256 that it prints elsewhere: a
+person who can change all files can also write another manifest.`,
     examples: ['archive write 1 --to ./archive', 'archive write 1 --to /mnt/archive --json'],
     run: async (invocation) => {
       const period = periodOf(invocation)
