@@ -38,7 +38,7 @@ export const changesStep: Step = {
     const { page, isPagePartial } = await takePage(tx, state.pass!.from, away)
     // From the first entry on, nearly every wallet has an outcome on the server that is away.
     const plan = planStretches(page, state.pass!.target, isSecond && away.length === 0)
-    const lacking = away.length > 0 ? await findLacking(tx, plan.parts, away) : nobody
+    const lacking = away.length > 0 ? await findLacking(tx, plan.parts, away) : noWallets
     const parts = plan.parts.filter(({ walletId }) => !lacking.has(walletId))
     const found = await verifyStretches(tx, parts, words)
     // Without a snapshot of all servers, an outcome may only not be visible yet. What one server has is of one snapshot.
@@ -85,7 +85,7 @@ function isOfOutcome(check: string): boolean {
   return ['entry-without-outcome', 'entry-with-refusal', 'entry-unlike-outcome'].includes(check)
 }
 
-const nobody: ReadonlySet<string> = new Set()
+const noWallets: ReadonlySet<string> = new Set()
 
 /** While a server is away the wallets are named one by one, which takes longer. */
 async function takePage(tx: Transaction, from: string | null, away: readonly number[]) {
