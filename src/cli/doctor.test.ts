@@ -11,6 +11,7 @@ import { newApp, openTestService, secretsKey, type TestService } from '../../tes
 import type { Check } from '../actions/apps/examine-embedding.ts'
 import { createDemo } from '../actions/demo.ts'
 import { examineDatabase, type DatabaseFacts } from '../actions/deployment/examine-database.ts'
+import { databaseChecks, workChecks } from '../actions/deployment/not-made.ts'
 import { probeHeader, sealProbe } from '../actions/deployment/probe.ts'
 import { openSecrets } from '../actions/secrets/open-secrets.ts'
 import { buildApp } from '../app.ts'
@@ -145,6 +146,32 @@ describe('database', () => {
   test('one that is not there, without its password', async () => {
     const { of } = await doctor({ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none' })
     expect(of('Database')).toEqual(bad('postgres://me@127.0.0.1:1/none'))
+  })
+
+  test('the checks that ask a database which is not there are named, and all others are made', async () => {
+    const whole = await doctor(serve())
+    const { checks, isGood } = await doctor({ ...serve(), DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none' })
+    const unmade = checks.filter(({ text }) => text.startsWith('Not checked: '))
+    expect(unmade.every(({ state, text }) => state === 'unknown' && text.includes('ECONNREFUSED'))).toBeTrue()
+    expect(unmade.map(({ name }) => name).toSorted()).toEqual(databaseChecks.toSorted())
+    // A seal is checked where there is one.
+    expect(new Set(checks.map(({ name }) => name))).toEqual(
+      new Set([...whole.checks.map(({ name }) => name), 'Database', 'Seal of the books']),
+    )
+    expect([isGood, JSON.stringify(checks).includes('hunter2')]).toEqual([false, false])
+  })
+
+  test('of a table that cannot be read', async () => {
+    await db.query('alter table books_check rename to gone')
+    closing.push(() => db.query('alter table gone rename to books_check'))
+    const { checks, isGood } = await doctor()
+    const unmade = checks.filter(({ text }) => text.startsWith('Not checked: '))
+    expect([isGood, unmade.map(({ name }) => name)]).toEqual([false, [...workChecks]])
+    expect(checks.find(({ name }) => name === 'Database')).toMatchObject({
+      state: 'bad',
+      text: expect.stringContaining('books_check') as string,
+    })
+    expect(checks.find(({ name }) => name === 'Writes')).toMatchObject({ state: 'good' })
   })
 
   test('one that was never migrated, and one that is newer than this program', async () => {

@@ -4,6 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { appendFile, mkdtemp, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Check } from '../../src/actions/apps/examine-embedding.ts'
+import { databaseChecks } from '../../src/actions/deployment/not-made.ts'
 import { newClient, type Client } from '../client.ts'
 import { play, stepsOf } from '../deploy/runbooks.ts'
 import { copyNewDatabase } from '../new-database.ts'
@@ -52,8 +54,8 @@ test.if(canMount)('the disk is full', async () => {
   await rig.signInByPages(page)
   const { clientId, clientSecret } = await rig.cli(['app', 'create', '--name', 'Fernweh Books'])
   const names = ['--first', 'Grace', '--last', 'Hopper', '--link', clientId!]
-  const made = await rig.cli(['user', 'create', '--email', 'full@example.com', ...names], 'a password for grace')
-  const serviceUserId = made['serviceUserId']!
+  const created = await rig.cli(['user', 'create', '--email', 'full@example.com', ...names], 'a password for grace')
+  const serviceUserId = created['serviceUserId']!
   const client = newClient((request) => fetch(request), { clientId: clientId!, clientSecret: clientSecret! }, rig.base)
   await client.credit(serviceUserId, 100)
   const state = page.locator('section').filter({ has: page.getByText('Answers in') })
@@ -66,12 +68,34 @@ test.if(canMount)('the disk is full', async () => {
   await page.goto(`${rig.base}/admin`)
   await state.getByText('takes no writes: full').waitFor()
   const [doctor, ...others] = await play('disk-full', rig.environment)
-  const checks = doctor!.json['checks'] as { name: string; state: string; text: string; fix?: string }[]
+  const checks = doctor!.json['checks'] as Check[]
   expect(checks.find(({ name }) => name === 'Writes')).toMatchObject({
     state: 'bad',
     fix: 'Free space on its disk: docs/operations/runbooks.md#the-disk-is-full.',
   })
   expect(others).toEqual([])
+
+  // A connection that finds the copies of the catalog gone writes them again; on a full disk PostgreSQL refuses it.
+  spawnSync('find', [join(disk, 'postgres'), '-name', 'pg_internal.init', '-delete'])
+  fill()
+  const [refused] = await play('disk-full', rig.environment)
+  const made = refused!.json['checks'] as Check[]
+  expect([refused!.exitCode, made.slice(0, 2)]).toEqual([
+    1,
+    [
+      { name: 'Disk', state: 'bad', text: '0.0 GB are free.', fix: expect.stringContaining('#the-disk-is-full') },
+      {
+        name: 'Database',
+        state: 'bad',
+        text: `The disk that holds ${join(disk, 'postgres')} is full.`,
+        fix: 'docs/operations/runbooks.md#the-disk-is-full.',
+      },
+    ],
+  ])
+  // What needs no database is checked; every other check is named, with the reason.
+  expect(made.find(({ name }) => name === 'Mail server')).toMatchObject({ state: 'warn' })
+  const unmade = made.filter(({ text }) => text.startsWith('Not checked: The disk that holds'))
+  expect(unmade.map(({ name }) => name)).toEqual(databaseChecks.filter((name) => name !== 'Disk'))
 
   await truncate(join(disk, 'filler'), 0)
   while ((await readiness()) !== '200 ok') await Bun.sleep(100)

@@ -8,7 +8,7 @@ import { findClusterState } from '../../store/cluster/state.ts'
 import { getDatabaseGauges } from '../../store/database-gauges.ts'
 import { describeForeign, migrationStatus } from '../../store/migrations/migrate.ts'
 import { examineServers, openClient } from '../../store/connection/servers.ts'
-import { DatabaseRefused, reachExisting } from '../../store/prepare.ts'
+import { reachExisting, type Reached } from '../../store/prepare.ts'
 import { readServerInfo } from '../../store/connection/server-info.ts'
 import { asUnreachable } from '../../store/connection/unreachable.ts'
 import { countPlainEndpoints, listTroubledApps } from '../../store/events/endpoint-lag.ts'
@@ -29,7 +29,8 @@ import { examineEvents } from './examine-events.ts'
 import { examineLog } from './examine-log.ts'
 import { describeLog } from '../proofs/describe-log.ts'
 import { listClosings } from '../../store/closing/closings.ts'
-import { examineWork } from './examine-work.ts'
+import { checkDisk, examineWork } from './examine-work.ts'
+import { databaseChecks, notMade, orNotMade, workChecks } from './not-made.ts'
 import { checkMail, checkOidc, checkProcessor, checkPublicUrl } from './examine-outside.ts'
 
 /** Reads only: it changes no table and no setting, and sends no mail. */
@@ -58,31 +59,42 @@ export function bySeverity(checks: readonly Check[]): Check[] {
 }
 
 async function examineInside(config: Config): Promise<Check[]> {
-  const reached = await reachExisting(config).catch((error: unknown) => {
-    if (error instanceof DatabaseRefused) return error
-    throw error
-  })
-  if (reached instanceof DatabaseRefused) return [{ name: 'Database', state: 'bad', text: reached.message }]
+  let reached: Reached
+  try {
+    reached = await reachExisting(config)
+  } catch (error) {
+    return await examineWithoutDatabase(config, error)
+  }
   const { connection } = reached
   try {
     const first = await openClient(connection, { name: 'billfold doctor' })
     await first.end()
   } catch (error) {
     await reached.release()
-    const { message } = asUnreachable(error, config.databaseUrls)
     const { problem, reasons } = await examineServers(connection)
-    if (problem) return checkServers(problem, reasons)
-    const fix = 'docs/operations/runbooks.md#the-database-is-away-or-slow.'
-    return [{ name: 'Database', state: 'bad', text: message, fix }]
+    const servers = problem ? checkServers(problem, reasons) : []
+    const isEmbedded = config.databaseUrls.length === 0
+    const cause = isEmbedded ? error : asUnreachable(error, config.databaseUrls)
+    return await examineWithoutDatabase(config, cause, servers)
   }
   const db = openDatabase(connection, 4).longRunning
   try {
-    const { problem, reasons } = await examineServers(connection)
-    return [...checkServers(problem, reasons), ...(await readDatabase(config, connection, db))]
+    return await orNotMade(databaseChecks, async () => {
+      const { problem, reasons } = await examineServers(connection)
+      return [...checkServers(problem, reasons), ...(await readDatabase(config, connection, db))]
+    })
   } finally {
     await db.pool.end()
     await reached.release()
   }
+}
+
+/** The disk of an embedded database can be examined without its server. */
+async function examineWithoutDatabase(config: Config, error: unknown, servers: Check[] = []): Promise<Check[]> {
+  const free = await freeBytes(config)
+  const disk = free === undefined ? [] : [checkDisk({ freeBytes: free, databaseBytes: undefined })]
+  const others = databaseChecks.filter((name) => !disk.some((check) => check.name === name))
+  return [...servers, ...disk, ...notMade(others, error)]
 }
 
 async function readDatabase(config: Config, connection: Connection, db: Database): Promise<Check[]> {
@@ -100,8 +112,10 @@ async function readDatabase(config: Config, connection: Connection, db: Database
     isEmbedded: config.databaseUrls.length === 0,
   })
   checks.push(...(await readCluster(db)))
+  if (!isWhole) return checks
   // Tables that do not exist yet or may not be read cannot be examined.
-  return isWhole ? [...(await readWork(config, connection, server.databaseBytes, gauges)), ...checks] : checks
+  const work = await orNotMade(workChecks, () => readWork(config, connection, server.databaseBytes, gauges))
+  return [...work, ...checks]
 }
 
 /** Empty on plain PostgreSQL. */

@@ -67,14 +67,21 @@ function checkSecrets({ secretsProblem }: WorkFacts): Check {
 
 const gigabyte = 1e9
 
-function checkDisk({ freeBytes, databaseBytes }: WorkFacts): Check {
+/** `databaseBytes` is undefined where the database does not answer. */
+export function checkDisk({
+  freeBytes,
+  databaseBytes,
+}: {
+  freeBytes: number | undefined
+  databaseBytes: number | undefined
+}): Check {
   const name = 'Disk'
-  const size = `The database has ${(databaseBytes / gigabyte).toFixed(2)} GB`
+  const size = databaseBytes === undefined ? '' : `The database has ${(databaseBytes / gigabyte).toFixed(2)} GB`
   if (freeBytes === undefined)
     return { name, state: 'unknown', text: `${size}; only its server knows how much space is left.` }
-  const text = `${size}, and ${(freeBytes / gigabyte).toFixed(1)} GB are free.`
+  const text = `${size && `${size}, and `}${(freeBytes / gigabyte).toFixed(1)} GB are free.`
   // A base back-up, a rewrite of the largest table and a day of the log each need about that much.
-  if (freeBytes > Math.max(2 * gigabyte, databaseBytes / 2)) return { name, state: 'good', text }
+  if (freeBytes > Math.max(2 * gigabyte, (databaseBytes ?? 0) / 2)) return { name, state: 'good', text }
   const fix = 'Free space, or move DATA_DIR: docs/operations/runbooks.md#the-disk-is-full.'
   return { name, state: freeBytes < gigabyte / 2 ? 'bad' : 'warn', text, fix }
 }

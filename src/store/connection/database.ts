@@ -123,6 +123,7 @@ export async function getSnapshot(db: Queryable): Promise<string> {
 }
 
 export const uniqueViolation = '23505'
+export const diskFull = '53100'
 
 /** Faults of the connection or the server, not of the statement: a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {

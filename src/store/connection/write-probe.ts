@@ -2,7 +2,7 @@
 import { StandbyLost } from './database-unavailable.ts'
 import { abandonedSql } from './open-client.ts'
 import { standbyOf } from './standby.ts'
-import { sqlState, transact, type Database } from './database.ts'
+import { diskFull, sqlState, transact, type Database } from './database.ts'
 import { one } from './rows.ts'
 
 export type Writability = 'ok' | 'read-only' | 'full' | 'no standby'
@@ -18,8 +18,6 @@ const pageSql = `create temporary table if not exists billfold_probe (page int) 
   insert into billfold_probe values (1)`
 /** A few bytes that go through the WAL to the disk, and to a synchronous standby if there is one. */
 const logSql = `select pg_logical_emit_message(true, 'billfold', '')`
-
-const diskFull = '53100'
 
 export async function probeWriting(db: Database): Promise<Writability> {
   if (standbyOf(db.connection).isLost) return 'no standby'

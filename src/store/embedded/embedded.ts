@@ -1,6 +1,7 @@
 import { chmod, mkdir, realpath, rmdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { diskFull, sqlState } from '../connection/database.ts'
 import { chooseAccount, type Account } from './system-account.ts'
 import { prepareFolder, pruneLogs, writeSettings } from './data-folder.ts'
 import { findNative, type Native } from './native.ts'
@@ -132,9 +133,11 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
       nextNoteAt = Date.now() + patienceMs
     }
     if (typeof answer === 'object') {
+      const { reason, cause } = answer
+      if (sqlState(cause) === diskFull) throw new EmbeddedRefused(explainFailure(reason, databaseDir), { cause })
       refusedSince = answer.isPassing ? null : (refusedSince ?? Date.now())
       if (refusedSince === null || Date.now() - refusedSince < silentForMs) continue
-      throw new EmbeddedRefused(`PostgreSQL in ${databaseDir} refuses connections: ${answer.reason}`)
+      throw new EmbeddedRefused(`PostgreSQL in ${databaseDir} refuses connections: ${reason}`, { cause })
     }
     refusedSince = null
     if (started !== null) {

@@ -37,7 +37,7 @@ export function connectionTo(socketDir: string, name: 'billfold' | 'postgres'): 
 }
 
 /** A server that refuses to be joined now; `isPassing`: because it is starting, recovering or stopping. */
-export type Busy = { readonly isPassing: boolean; readonly reason: string }
+export type Busy = { readonly isPassing: boolean; readonly reason: string; readonly cause: unknown }
 
 /** `absent`: no server of this folder listens there. */
 export async function register(
@@ -68,6 +68,7 @@ export async function register(
     return {
       isPassing: code?.startsWith('57') ?? false,
       reason: error instanceof Error ? error.message : String(error),
+      cause: error,
     }
   }
   // This connection alone must not keep a finished program running.
