@@ -2,7 +2,7 @@
  * The processor time of one database's connections. That of the whole server also has the check of the books and the jobs of every
  * other service of the run.
  */
-import type { BenchDatabase } from './cluster.ts'
+import type { BenchDatabase, Cluster } from './cluster.ts'
 import { exactCpuSeconds } from './usage.ts'
 
 export type OwnSeconds = { readonly writer: number; readonly others: number }
@@ -33,4 +33,18 @@ export async function withOwnSeconds<T>(
   for (const [pid, { isWriter, seconds }] of await readBackends(database))
     own[isWriter ? 'writer' : 'others'] += seconds - (before.get(pid)?.seconds ?? 0)
   return { result, own }
+}
+
+const othersSql = `select pid from pg_stat_activity where datname <> $1 and backend_type = 'client backend' and pid <> pg_backend_pid()`
+
+/** The connections to all other databases of the server; of one that ends meanwhile nothing is counted. */
+export async function readOtherBackends(
+  cluster: Cluster,
+  database: string,
+): Promise<{ readonly secondsSince: () => number }> {
+  const rows = await cluster.query(othersSql, [database])
+  const before = rows.map(({ pid }) => ({ pid: Number(pid), seconds: exactCpuSeconds(Number(pid)) }))
+  return {
+    secondsSince: () => before.reduce((sum, { pid, seconds }) => sum + Math.max(0, exactCpuSeconds(pid) - seconds), 0),
+  }
 }

@@ -16,6 +16,8 @@ export type Cluster = {
   /** An existing database of that name is opened unchanged. */
   readonly openDatabase: (name: string) => Promise<BenchDatabase>
   readonly dropDatabase: (name: string) => Promise<void>
+  /** On the server's own database. */
+  readonly query: BenchDatabase['query']
   /** Of the server and all its processes, since its start. */
   readonly cpuSeconds: () => number
   /** With `keep` the data stays, and the next run resumes with it. */
@@ -29,6 +31,7 @@ export async function startCluster(dataDir: string): Promise<Cluster> {
   const pid = Number.parseInt(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10)
   return {
     cpuSeconds: () => familyCpuSeconds(pid),
+    query: (text, values) => queryOnce(connectionOf('postgres'), text, values),
     dropDatabase: async (name) => {
       await queryOnce(connectionOf('postgres'), `drop database if exists ${name} with (force)`)
     },

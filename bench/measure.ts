@@ -7,7 +7,7 @@ import type { Job } from './job.ts'
 import { describeMachine } from './machine.ts'
 import { watchMemory, type Memory } from './memory.ts'
 import type { Options } from './options.ts'
-import { pgbenchMissing, type Pgbench } from './pgbench.ts'
+import { pgbenchMissing } from './pgbench.ts'
 import { costsOf, median, takeTurns, type Contender, type Measured, type Round } from './rounds.ts'
 import { runRound, type Site, type Stage } from './stage.ts'
 
@@ -17,50 +17,66 @@ export async function measure(options: Options, stage: Stage, log: (text: string
   const startedAt = new Date().toISOString()
   log('starting the service with 100,000 wallets')
   const site = await stage.openSite('spread', { users: 100_000, transfersPerUser: 1 })
-  const sites = [site]
   log('preparing pgbench')
   const pgbench = await stage.openPgbench()
   if (!pgbench) log(pgbenchMissing)
-  const contenders = await openContenders(options, stage, site, pgbench)
-  log('starting the service once more on the same database, with a worker on each processor')
-  const workers = await stage.openBeside(site, { WORKERS: String(availableParallelism()) })
-  // Twice the connections, so that the batches of each worker are as large as those of the one process.
-  const connections = options.connections * 2
-  contenders.push({ name: 'workers', measure: () => debits(options, stage, 'workers', workers, { connections }) })
-  contenders.push({ name: 'many', measure: () => debits(options, stage, 'many', site, { connections: 1024 }) })
-  log('starting the service with 20,000 wallets that were never analysed')
-  const unanalysed = await stage.openSite('unanalysed', { users: 20_000, transfersPerUser: 1, isUnanalysed: true })
-  sites.push(unanalysed)
-  contenders.push({ name: 'unanalysed', measure: () => debits(options, stage, 'unanalysed', unanalysed) })
-  if (options.isLarge) {
-    log('making 1,000,000 wallets and 10,000,000 transfers; this takes minutes')
-    const large = await stage.openSite('large', { users: 1_000_000, transfersPerUser: 10 })
-    sites.push(large)
-    contenders.push({ name: 'large', measure: () => debits(options, stage, 'large', large) })
-  }
-  const base = { name: 'debits', measure: () => debits(options, stage, 'debits', site) }
-  log('warming up')
-  for (const contender of [base, ...contenders]) await contender.measure()
-  const measured = await takeTurns(base, contenders, options.cycles, (round, done, of) =>
-    log(`${String(done).padStart(3)}/${of}  ${roundText(round)}`),
-  )
-  const idle = options.isQuick ? [] : await measureIdleSite(options, stage, log)
+  const base = debits(options, stage, 'debits', site)
+  const ofPgbench = pgbench ? [{ name: 'pgbench', measure: () => pgbench.measure(options.roundSeconds) }] : []
+  const alone = await alternate(options, log, base, [...ofPgbench, ...(await openContenders(options, stage, site))])
   log(`load for ${options.memorySeconds} s, watching memory`)
   const memory = await watchMemory(stage, site, jobOn(options, site, { seconds: options.memorySeconds }))
+  const idle = options.isQuick ? [] : await measureIdleSite(options, stage, log)
+  // Only from here on do several services run: each of them uses the processor without a load, too.
+  const others = await openOtherSites(options, stage, log)
+  const beside = await alternate(options, log, base, [...ofPgbench, ...others.map(({ contender }) => contender)])
   log('checking the books')
+  const sites = [site, ...others.map((other) => other.site)]
   const checks = await Promise.all(sites.map((s) => checkExactness(s.database, s.acknowledged, s.seededTransfers)))
   return {
     startedAt,
     machine: await describeMachine(site.database, pgbench),
     options,
-    figures: [...toFigures(measured, memory), ...idle],
-    basePerSecond: measured.basePerSecond,
-    comparisons: measured.comparisons,
+    figures: [...toFigures(alone, beside, memory), ...idle],
+    basePerSecond: alone.basePerSecond,
+    comparisons: [...alone.comparisons, ...beside.comparisons.filter(({ name }) => name !== 'pgbench')],
     memory,
     acknowledged: checks.map((check) => check.acknowledged),
     faults: checks.flatMap((check) => check.faults),
-    rounds: measured.rounds,
+    rounds: [...alone.rounds, ...beside.rounds.filter(({ name }) => name !== 'pgbench' && name !== 'debits')],
   }
+}
+
+async function alternate(
+  options: Options,
+  log: (text: string) => void,
+  base: Contender,
+  contenders: readonly Contender[],
+): Promise<Measured> {
+  log('warming up')
+  for (const contender of [base, ...contenders]) await contender.measure()
+  return await takeTurns(base, contenders, options.cycles, (round, done, of) =>
+    log(`${String(done).padStart(3)}/${of}  ${roundText(round)}`),
+  )
+}
+
+type OtherSite = { readonly site: Site; readonly contender: Contender }
+
+async function openOtherSites(options: Options, stage: Stage, log: (text: string) => void): Promise<OtherSite[]> {
+  log('starting the service with a worker on each processor')
+  const env = { WORKERS: String(availableParallelism()) }
+  const workers = await stage.openSite('workers', { users: 100_000, transfersPerUser: 1 }, { env })
+  // Twice the connections, so that the batches of each worker are as large as those of the one process.
+  const connections = options.connections * 2
+  const others = [{ site: workers, contender: debits(options, stage, 'workers', workers, { connections }) }]
+  log('starting the service with 20,000 wallets that were never analysed')
+  const unanalysed = await stage.openSite('unanalysed', { users: 20_000, transfersPerUser: 1, isUnanalysed: true })
+  others.push({ site: unanalysed, contender: debits(options, stage, 'unanalysed', unanalysed) })
+  if (options.isLarge) {
+    log('making 1,000,000 wallets and 10,000,000 transfers; this takes minutes')
+    const large = await stage.openSite('large', { users: 1_000_000, transfersPerUser: 10 })
+    others.push({ site: large, contender: debits(options, stage, 'large', large) })
+  }
+  return others
 }
 
 async function measureIdleSite(options: Options, stage: Stage, log: (text: string) => void): Promise<Figure[]> {
@@ -71,36 +87,25 @@ async function measureIdleSite(options: Options, stage: Stage, log: (text: strin
   return figures
 }
 
-async function openContenders(
-  options: Options,
-  stage: Stage,
-  site: Site,
-  pgbench: Pgbench | undefined,
-): Promise<Contender[]> {
+async function openContenders(options: Options, stage: Stage, site: Site): Promise<Contender[]> {
   const echo = await stage.openEcho()
   const echoTarget = { ...site.target, port: echo.port }
-  const contenders: Contender[] = [
-    { name: 'hot', measure: () => debits(options, stage, 'hot', site, { users: 1 }) },
+  return [
+    debits(options, stage, 'hot', site, { users: 1 }),
     {
       name: 'echo',
       measure: () => runRound(stage, 'echo', echo, jobOn(options, site, { target: echoTarget })),
     },
-    { name: 'refused', measure: () => debits(options, stage, 'refused', site, { refused: 0.1 }) },
-    { name: 'replays', measure: () => debits(options, stage, 'replays', site, { replayed: 0.1 }) },
-    { name: 'check-balance', measure: () => debits(options, stage, 'check-balance', site, { call: 'check-balance' }) },
-    {
-      name: 'bulk',
-      measure: () => debits(options, stage, 'bulk', site, { call: 'bulk', connections: bulkConnections }),
-    },
+    debits(options, stage, 'refused', site, { refused: 0.1 }),
+    debits(options, stage, 'replays', site, { replayed: 0.1 }),
+    debits(options, stage, 'check-balance', site, { call: 'check-balance' }),
+    debits(options, stage, 'bulk', site, { call: 'bulk', connections: bulkConnections }),
+    debits(options, stage, 'many', site, { connections: 1024 }),
   ]
-  if (pgbench) {
-    contenders.unshift({ name: 'pgbench', measure: () => pgbench.measure(options.roundSeconds) })
-  }
-  return contenders
 }
 
-function debits(options: Options, stage: Stage, name: string, site: Site, change: Partial<Job> = {}): Promise<Round> {
-  return runRound(stage, name, site.server, jobOn(options, site, change), site.acknowledged)
+function debits(options: Options, stage: Stage, name: string, site: Site, change: Partial<Job> = {}): Contender {
+  return { name, measure: () => runRound(stage, name, site.server, jobOn(options, site, change), site.acknowledged) }
 }
 
 function jobOn(options: Options, { target }: Site, change: Partial<Job>): Omit<Job, 'mark'> {
@@ -123,29 +128,20 @@ const figureOf = {
   large: { name: 'with 10 million transfers ÷ empty', isInverse: false },
 } as const satisfies Record<string, { name: FigureName; isInverse: boolean }>
 
-const overPgbenchOf = {
-  workers: 'debits, a worker on each processor ÷ TPC-B',
-  many: 'debits, 1,024 connections ÷ TPC-B',
-} as const satisfies Record<string, FigureName>
-
-function toFigures(measured: Measured, memory: Memory): Figure[] {
-  const overBaseOf = (wanted: string) => measured.comparisons.find(({ name }) => name === wanted)?.overBase
-  const pgbench = overBaseOf('pgbench')
-  const ratios = measured.comparisons.flatMap(({ name, overBase }) => {
-    // Compared with pgbench in the same cycle, not with the usual load.
-    if (name === 'workers' || name === 'many') {
-      const overPgbench = pgbench?.map((each, i) => overBase[i]! / each)
-      return overPgbench ? [toFigure(overPgbenchOf[name], overPgbench)] : []
-    }
-    const figure = figureOf[name as keyof typeof figureOf]
-    return toFigure(figure.name, figure.isInverse ? overBase.map((ratio) => 1 / ratio) : overBase)
-  })
-  const latencies = measured.rounds.flatMap(({ name, latencyMs }) =>
-    name === 'debits' && latencyMs ? [latencyMs] : [],
+function toFigures(alone: Measured, beside: Measured, memory: Memory): Figure[] {
+  const ratios = [...alone.comparisons, ...beside.comparisons.filter(({ name }) => name !== 'pgbench')].flatMap(
+    ({ name, overBase }) => {
+      const figure = figureOf[name as keyof typeof figureOf] as (typeof figureOf)[keyof typeof figureOf] | undefined
+      if (!figure) return []
+      return toFigure(figure.name, figure.isInverse ? overBase.map((ratio) => 1 / ratio) : overBase)
+    },
   )
+  const latencies = alone.rounds.flatMap(({ name, latencyMs }) => (name === 'debits' && latencyMs ? [latencyMs] : []))
   return [
-    ...overPgbenchCost(measured.rounds),
+    ...overPgbenchCost(alone.rounds),
     ...ratios,
+    ...overPgbench('debits, 1,024 connections ÷ TPC-B', alone, 'many'),
+    ...overPgbench('debits, a worker on each processor ÷ TPC-B', beside, 'workers'),
     toFigure(
       'p99 ÷ p50 at 128 connections',
       latencies.map(({ p50, p99 }) => p99 / p50),
@@ -155,14 +151,28 @@ function toFigures(measured: Measured, memory: Memory): Figure[] {
   ]
 }
 
+/** Compared with pgbench in the same cycle, not with the usual load. */
+function overPgbench(figure: FigureName, { comparisons }: Measured, wanted: string): Figure[] {
+  const overBaseOf = (name: string) => comparisons.find((comparison) => comparison.name === name)?.overBase
+  const pgbench = overBaseOf('pgbench')
+  const contender = overBaseOf(wanted)
+  if (!pgbench || !contender) return []
+  return [
+    toFigure(
+      figure,
+      contender.map((ratio, i) => ratio / pgbench[i]!),
+    ),
+  ]
+}
+
 /** Rates move with the machine's disk, and the processor time of an operation hardly does. */
 function overPgbenchCost(rounds: readonly Round[]): Figure[] {
   const pgbench = costsOf(rounds, 'pgbench')
   if (pgbench.length === 0) return []
-  const overPgbench = (name: string) => costsOf(rounds, name).map((cost) => cost / median(pgbench))
+  const overCost = (name: string) => costsOf(rounds, name).map((cost) => cost / median(pgbench))
   return [
-    toFigure('processor time, debit ÷ TPC-B', overPgbench('debits')),
-    toFigure('processor time, debit at 1,024 connections ÷ TPC-B', overPgbench('many')),
+    toFigure('processor time, debit ÷ TPC-B', overCost('debits')),
+    toFigure('processor time, debit at 1,024 connections ÷ TPC-B', overCost('many')),
   ]
 }
 

@@ -40,6 +40,7 @@ export async function preparePgbench(cluster: Cluster): Promise<Pgbench | undefi
       const whole = String(Math.max(1, Math.round(seconds)))
       const { result: output, cores } = await withCost(
         cluster,
+        'pgbench',
         () => clientSeconds,
         () => run(['-c', String(clients), '-j', '2', '-M', 'prepared', '-T', whole]),
         () => 0,

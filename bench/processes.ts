@@ -7,6 +7,8 @@ import type { Job, Result } from './job.ts'
 export type Server = {
   readonly port: number
   readonly pid: number
+  /** The name of the service's database; empty where it has none. */
+  readonly database: string
   /** From the start of the process until it accepted requests. */
   readonly readyAfterMs: number
   readonly stop: () => Promise<void>
@@ -32,7 +34,8 @@ export async function startService(
 ): Promise<Server> {
   const settings = { HOST: '127.0.0.1', DATABASE_URL: databaseUrl, DEMO: '0', ...env }
   const before = preload === undefined ? [] : ['--preload', preload]
-  return await startServer([...before, 'src/main.ts'], dir, settings, '/readyz', faultsFile)
+  const server = await startServer([...before, 'src/main.ts'], dir, settings, '/readyz', faultsFile)
+  return { ...server, database: new URL(databaseUrl).pathname.slice(1) }
 }
 
 export async function startEcho(faultsFile: string): Promise<Server> {
@@ -68,7 +71,7 @@ async function startServer(
     }
     const response = await fetch(`http://127.0.0.1:${port}${readyPath}`).catch(() => undefined)
     if (response && response.status < 500)
-      return { port, pid: child.pid, readyAfterMs: performance.now() - startedAt, stop }
+      return { port, pid: child.pid, database: '', readyAfterMs: performance.now() - startedAt, stop }
   }
 }
 

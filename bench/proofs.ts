@@ -107,6 +107,7 @@ async function measureSealing(stage: Stage, { database, server }: Site) {
     const startedAt = performance.now()
     const { cores } = await withCost(
       stage.cluster,
+      server.database,
       () => serviceCpuSeconds(server.pid),
       work,
       () => 0,

@@ -101,6 +101,7 @@ export async function runRound(
 ): Promise<Round & Result> {
   const { result, cores } = await withCost(
     cluster,
+    server.database,
     () => serviceCpuSeconds(server.pid),
     () => load.run({ ...job, mark: `${process.pid}-${++rounds}` }),
     ({ loadCores }, seconds) => loadCores * seconds,

@@ -46,6 +46,7 @@ async function run(stage: Stage): Promise<void> {
     const reached: number[] = []
     const { cores } = await withCost(
       stage.cluster,
+      undefined,
       () => usageOf(site.server.pid).cpuSeconds,
       async () => (writer ? await change(writer, users, streams, reached) : await sleep(seconds * 1000)),
       () => 0,
