@@ -143,5 +143,10 @@ async function signalAll(data: string, signal: NodeJS.Signals): Promise<void> {
   const pid = await readPid(data)
   process.kill(pid, signal)
   const { output } = await run(['pgrep', '-P', String(pid)])
-  for (const child of output.split(/\s+/).filter(Boolean)) process.kill(Number(child), signal)
+  for (const child of output.split(/\s+/).filter(Boolean))
+    try {
+      process.kill(Number(child), signal)
+    } catch {
+      // It has ended since.
+    }
 }

@@ -48,6 +48,7 @@ async function newUsersOf({ service, app }: TestService, count: number) {
   const linked = await newUsers(service, credentials, count)
   return {
     clientId: credentials.clientId,
+    credentials,
     backend: newClient((request) => app.fetch(request), credentials),
     users: linked.map(({ serviceUserId }) => serviceUserId),
   }

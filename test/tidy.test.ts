@@ -134,8 +134,8 @@ test('the ledger imports nothing from outside itself', () => {
   ).toEqual([])
 })
 
-test('connections import nothing else of the store, except how a server of a cluster is recognized', () => {
-  const allowed = /^src\/store\/(connection\/|cluster\/(membership|node-fault)\.ts$)/
+test('connections import nothing else of the store, except how a cluster is recognized and its reads are guarded', () => {
+  const allowed = /^src\/store\/(connection\/|cluster\/(guarded-read|membership|node-fault)\.ts$)/
   const strays = inFolder('src/store/connection/').flatMap(({ path, imports }) =>
     imports
       .filter((target) => target.startsWith('src/store/') && !allowed.test(target))

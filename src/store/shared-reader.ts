@@ -1,4 +1,5 @@
 /** Look-ups of apps that arrive together share one query, each app its share of it, as debits share one batch. */
+import { NodeAway } from './cluster/guarded-read.ts'
 import type { Database, Queryable } from './connection/database.ts'
 import { DatabaseUnavailable } from './connection/database-unavailable.ts'
 import { hedgedRead } from './connection/pool.ts'
@@ -54,6 +55,7 @@ function openReader<T>(
   }
 
   async function answer(batch: Lookup<T>[]): Promise<void> {
+    if (batch.length === 0) return
     const ids = batch.map((lookup) => lookup.id)
     try {
       const all = await hedgedRead(db.pool, answerWithinMs, (reader) => read(reader, ids))
@@ -62,7 +64,10 @@ function openReader<T>(
         resolve(found && clientIdOf(found) === clientId ? found : undefined)
       }
     } catch (error) {
-      for (const lookup of batch) lookup.reject(error)
+      const away = error instanceof NodeAway ? error.keys : undefined
+      for (const lookup of batch) if (!away || away.has(lookup.id)) lookup.reject(error)
+      // The others do not need the server that is away.
+      if (away) return await answer(batch.filter(({ id }) => !away.has(id)))
       if (!(error instanceof DatabaseUnavailable)) return
       // What hung while the network was silent says nothing about now: look-ups that came lately are tried. For those that have
       // waited for long, the answer of another read would come too late.

@@ -1,4 +1,5 @@
 /** A wallet's ledger for reading: pages, filters, and spans of time. */
+import { ofWallet } from './cluster/guarded-read.ts'
 import { scanInSteps } from './connection/scan.ts'
 import type { KeyRange } from '../ledger/receipt-code.ts'
 import { sqlState, transact, type Database, type Queryable } from './connection/database.ts'
@@ -80,10 +81,11 @@ async function listTransfers(
   { from, below, limit }: Span & { limit: number },
   filter: LedgerFilter = {},
 ): Promise<Transfer[]> {
-  const { rows } = await db.query<Transfer>(
-    `select ${transferColumns} from all_transfers t where ${matchSql} order by t.sequence desc limit $17`,
-    [walletId, from, below, ...matchValues(filter), limit],
-  )
+  const { rows } = await db.query<Transfer>({
+    text: `select ${transferColumns} from all_transfers t where ${matchSql} order by t.sequence desc limit $17`,
+    values: [walletId, from, below, ...matchValues(filter), limit],
+    findAway: ofWallet(walletId),
+  })
   return rows
 }
 
@@ -104,13 +106,14 @@ export async function sumMatches(
   { from, below }: Span,
   filter: LedgerFilter,
 ): Promise<MatchSum[]> {
-  const { rows } = await db.query<MatchSum>(
-    `select t.counter_account as "counterAccount", ${isServiceOwnSql('t')} as "isOwn", count(*)::int as count,
+  const { rows } = await db.query<MatchSum>({
+    text: `select t.counter_account as "counterAccount", ${isServiceOwnSql('t')} as "isOwn", count(*)::int as count,
        coalesce(sum(t.amount) filter (where t.amount > 0), 0)::bigint as "inMinor",
        coalesce(-sum(t.amount) filter (where t.amount < 0), 0)::bigint as "outMinor"
      from all_transfers t where ${matchSql} group by 1, 2`,
-    [walletId, from, below, ...matchValues(filter)],
-  )
+    values: [walletId, from, below, ...matchValues(filter)],
+    findAway: ofWallet(walletId),
+  })
   return rows
 }
 
@@ -148,11 +151,12 @@ export async function listTransfersUpwards(
   walletId: string,
   { from, to, limit }: { from: number; to: number; limit: number },
 ): Promise<Transfer[]> {
-  const { rows } = await db.query<Transfer>(
-    `select ${transferColumns} from all_transfers t where t.wallet_id = $1 and t.sequence >= $2 and t.sequence <= $3
+  const { rows } = await db.query<Transfer>({
+    text: `select ${transferColumns} from all_transfers t where t.wallet_id = $1 and t.sequence >= $2 and t.sequence <= $3
      order by t.sequence limit $4`,
-    [walletId, from, to, limit],
-  )
+    values: [walletId, from, to, limit],
+    findAway: ofWallet(walletId),
+  })
   return rows
 }
 
@@ -173,17 +177,22 @@ select low::float8 as low from half where low = high`
 
 /** The first sequence at or after the instant; one above the last when there is none. */
 export async function findFirstSequenceAt(db: Queryable, walletId: string, at: Date): Promise<number> {
-  const { rows } = await db.query<{ low: number }>(firstAtSql, [walletId, at])
+  const { rows } = await db.query<{ low: number }>({
+    text: firstAtSql,
+    values: [walletId, at],
+    findAway: ofWallet(walletId),
+  })
   return maybe(rows)?.low ?? 1
 }
 
 /** The balance just after the entry; zero before the first one. */
 export async function getBalanceAfter(db: Queryable, walletId: string, sequence: number): Promise<bigint> {
   if (sequence === 0) return 0n
-  const { rows } = await db.query<{ balanceMinor: bigint }>(
-    'select balance_after as "balanceMinor" from all_transfers where wallet_id = $1 and sequence = $2',
-    [walletId, sequence],
-  )
+  const { rows } = await db.query<{ balanceMinor: bigint }>({
+    text: 'select balance_after as "balanceMinor" from all_transfers where wallet_id = $1 and sequence = $2',
+    values: [walletId, sequence],
+    findAway: ofWallet(walletId),
+  })
   return one(rows).balanceMinor
 }
 
@@ -193,12 +202,13 @@ export async function sumTransfers(
   walletId: string,
   { from, to }: { from: number; to: number },
 ): Promise<{ inMinor: bigint; outMinor: bigint }> {
-  const { rows } = await db.query<{ inMinor: bigint; outMinor: bigint }>(
-    `select coalesce(sum(amount) filter (where amount > 0), 0)::bigint as "inMinor",
+  const { rows } = await db.query<{ inMinor: bigint; outMinor: bigint }>({
+    text: `select coalesce(sum(amount) filter (where amount > 0), 0)::bigint as "inMinor",
        coalesce(-sum(amount) filter (where amount < 0), 0)::bigint as "outMinor"
      from all_transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3`,
-    [walletId, from, to],
-  )
+    values: [walletId, from, to],
+    findAway: ofWallet(walletId),
+  })
   return one(rows)
 }
 

@@ -1,5 +1,6 @@
 /** Reading wallets and their transfers, and freezing. Only the writer moves money. */
 import { lockWalletOnCluster } from './cluster/batch.ts'
+import { ofLinks, ofWallet } from './cluster/guarded-read.ts'
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
 import { heldSql } from './writer/stored-holds.ts'
@@ -40,7 +41,9 @@ const walletSql = (held: string) => `select ${walletColumns(held)} from wallets 
 export async function findWallet(db: Queryable, id: string): Promise<WalletRow | undefined> {
   const { rows } = await db.query<WalletRow>({
     text: walletSql(heldSql('w')),
+    onCluster: walletSql(heldSql('w', 'h.wallet_id = $1')),
     values: [id],
+    findAway: ofWallet(id),
   })
   return maybe(rows)
 }
@@ -83,7 +86,10 @@ const changedWallets = {
     `lateral (select w.sequence, w.frozen_for, ${heldSql('w')} as held from wallets w where w.id = s.id limit 1) as w where true`,
     'w.held',
   ),
-  onCluster: changedSql('wallets w where w.id = s.id and w.id = any($1::uuid[])', heldSql('w')),
+  onCluster: changedSql(
+    'wallets w where w.id = s.id and w.id = any($1::uuid[])',
+    heldSql('w', 'h.wallet_id = any($1::uuid[])'),
+  ),
 }
 
 /** The wallets that differ from what was seen: money moved, a hold was made or ended, or they were frozen or unfrozen. */
@@ -109,25 +115,45 @@ export type LinkedWallet = {
   readonly isActive: boolean
 }
 
-const linkedSql = (held: string) => `select l.id, l.client_id, w.id, w.balance, ${held}, w.frozen_for is null
-  from links l join wallets w on w.id = l.user_id where l.id = any($1::text[]) and l.disconnected_at is null`
+const isLinkedSql = 'l.id = any($1::text[]) and l.disconnected_at is null'
+const linkedSql = {
+  name: 'find-linked-wallets',
+  text: `select l.id, l.client_id, w.id, w.balance, ${heldSql('w')}, w.frozen_for is null
+    from links l join wallets w on w.id = l.user_id where ${isLinkedSql}`,
+  // Joined, every server would be asked.
+  onCluster: `select l.id, l.client_id, l.user_id from links l where ${isLinkedSql}`,
+}
 
-/** The wallets of many serviceUserIds, in one read. */
+type LinkedRow = [string, string, string, ...(WalletState | [])]
+type WalletState = [bigint, bigint, boolean]
+
+/** The wallets of many serviceUserIds, in one read; on a cluster in two, of which the second asks only the servers that have them. */
 export async function findLinkedWallets(
   db: Queryable,
   serviceUserIds: readonly string[],
 ): Promise<Map<string, LinkedWallet>> {
-  const { rows } = await db.query<[string, string, string, bigint, bigint, boolean]>({
-    name: 'find-linked-wallets',
-    text: linkedSql(heldSql('w')),
-    values: [textArray(serviceUserIds, (id) => id)],
-    rowMode: 'array',
-  })
+  const values = [textArray(serviceUserIds, (id) => id)]
+  const { rows } = await db.query<LinkedRow>({ ...linkedSql, values, rowMode: 'array' })
+  const walletIds = rows.flatMap(([, , id, ...state]) => (state.length === 0 ? [id] : []))
+  const states = new Map<string, WalletState>()
+  if (walletIds.length > 0) {
+    const found = await db.query<[string, ...WalletState]>({
+      name: 'find-wallets',
+      text: `select w.id, w.balance, ${heldSql('w', 'h.wallet_id = any($1::uuid[])')}, w.frozen_for is null
+        from wallets w where w.id = any($1::uuid[])`,
+      values: [plainArray(walletIds, String)],
+      findAway: ofLinks(serviceUserIds),
+      rowMode: 'array',
+    })
+    for (const [id, ...state] of found.rows) states.set(id, state)
+  }
   return new Map(
-    rows.map(([link, clientId, walletId, balanceMinor, heldMinor, isActive]) => [
-      link,
-      { clientId, walletId, balanceMinor, heldMinor, isActive },
-    ]),
+    rows.flatMap(([link, clientId, walletId, ...read]) => {
+      const state = read.length > 0 ? read : states.get(walletId)
+      if (!state) return []
+      const [balanceMinor, heldMinor, isActive] = state as WalletState
+      return [[link, { clientId, walletId, balanceMinor, heldMinor, isActive }] as const]
+    }),
   )
 }
 
@@ -156,15 +182,16 @@ type WithTransfer = Omit<WalletRow, 'sequence'> & {
   readonly below: number | null
 } & (Transfer | { readonly sequence: null })
 
-const pageSql = (
-  held: string,
-) => `select w.id, w.balance as "balanceMinor", ${held} as "heldMinor", w.sequence::float8 as "lastSequence", w.frozen_for as "frozenFor",
+/** On a cluster, each condition names the wallet, or every server would be asked. */
+const pageSql = (isAskedFor: (walletId: string) => string = () => 'true') => `select w.id, w.balance as "balanceMinor",
+    ${heldSql('w', isAskedFor('h.wallet_id'))} as "heldMinor", w.sequence::float8 as "lastSequence", w.frozen_for as "frozenFor",
     w.frozen_reason as "frozenReason", page.below::float8 as below, ${transferColumns}
   from wallets w left join lateral (
     select n.sequence + 1 as below from all_transfers n
-    where n.wallet_id = w.id and n.sequence < coalesce($2::bigint, 9223372036854775807)
+    where n.wallet_id = w.id and ${isAskedFor('n.wallet_id')} and n.sequence < coalesce($2::bigint, 9223372036854775807)
     order by n.sequence desc limit 1) page on true left join lateral (
-    select * from all_transfers t where t.wallet_id = w.id and t.sequence < page.below and t.sequence >= page.below - ${pageSpan}
+    select * from all_transfers t where t.wallet_id = w.id and ${isAskedFor('t.wallet_id')}
+      and t.sequence < page.below and t.sequence >= page.below - ${pageSpan}
       and ($3::text is null or t.counter_account = $3 or t.counter_account not like 'app:%')
     order by t.sequence desc limit $4) t on true
   where w.id = $1 order by t.sequence desc`
@@ -180,8 +207,10 @@ export async function findWalletWithTransfers(
 ): Promise<{ wallet: WalletRow; transfers: Transfer[]; scannedFrom: number | undefined } | undefined> {
   const { rows } = await db.query<WithTransfer>({
     name: 'find-wallet-with-transfers',
-    text: pageSql(heldSql('w')),
+    text: pageSql(),
+    onCluster: pageSql((walletId) => `${walletId} = $1`),
     values: [walletId, filter.before ?? null, filter.visibleTo ?? null, filter.limit],
+    findAway: ofWallet(walletId),
   })
   const first = maybe(rows)
   if (!first) return undefined

@@ -7,6 +7,7 @@ import { plainArray, textArray } from '../connection/arrays.ts'
 import { within, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { Unavailable, type PendingPosting } from '../writer/posting.ts'
+import { guardReads } from './guarded-read.ts'
 import { isAwaySql } from './reachable.ts'
 
 export type Outage = {
@@ -68,10 +69,12 @@ export function openOutage(connection: Connection, onChange: (names: readonly st
     await examine()
     void watch()
   }
+  const groups = () => away.map(({ group }) => group)
+  guardReads(connection, { away: groups, ask })
   return {
     ask,
     isOn: () => away.length > 0,
-    away: () => away.map(({ group }) => group),
+    away: groups,
     examine: async (client) => {
       if (!client?.isCluster()) return
       if (client.processId !== null) failed.add(client.processId)

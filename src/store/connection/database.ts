@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import { within, type Connection, type Queryable } from './open-client.ts'
 import { openClient } from './servers.ts'
 import { DatabaseUnavailable, sqlState, StandbyLost } from './database-unavailable.ts'
+import { nodesOf } from '../cluster/guarded-read.ts'
 import { openPool, type Pool, type PooledClient } from './pool.ts'
 import { one } from './rows.ts'
 
@@ -49,9 +50,11 @@ export function openDatabase(connection: Connection, maxConnections = 16): Datab
       isPatient: statementMs === longRunningStatementMs,
     })
   const longRunningConnections = Math.min(3, Math.ceil(maxConnections / 4))
-  const slow = openPool(open(longRunningStatementMs), longRunningConnections, longRunningLimitMs)
+  const nodes = () => nodesOf(connection)
+  const slow = openPool(open(longRunningStatementMs), longRunningConnections, longRunningLimitMs, { nodes })
   const requests = Math.max(1, maxConnections - longRunningConnections)
-  const openQuick = (max: number, beside: Pool) => openPool(open(requestStatementMs), max, requestLimitMs, beside)
+  const openQuick = (max: number, beside: Pool) =>
+    openPool(open(requestStatementMs), max, requestLimitMs, { beside, nodes })
   const widgets = requests > 1 ? openQuick(requests >> 1, slow) : undefined
   const quick = openQuick(requests - (requests >> 1), widgets ?? slow)
   const on = (pool: Pool): Database => ({

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitTime, within, type OpenClient, type Queryable } from './open-client.ts'
 import { DatabaseUnavailable, sqlState, StandbyLost } from './database-unavailable.ts'
+import { findAwayOf, NodeAway, readGuarded, type Nodes } from '../cluster/guarded-read.ts'
 
 export type PooledClient = Queryable & {
   readonly isCluster: () => boolean
@@ -40,6 +41,7 @@ type State = {
   readonly open: () => Promise<OpenClient>
   readonly max: number
   readonly beside: Pool | undefined
+  readonly nodes: () => Nodes | undefined
   readonly openedAt: WeakMap<OpenClient, number>
   idle: { readonly client: OpenClient; readonly since: number }[]
   readonly busy: Set<OpenClient>
@@ -57,14 +59,23 @@ const maxWaitMs = 5_000
 /** How long the end waits for statements under way: callers have their answers by then, and jobs run again elsewhere. */
 const endWithinMs = 1_000
 
-/**
- * `beside` is another pool on the same servers: its idle connections are dropped with this pool's, and it ends with this one.
- */
-export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: number, beside?: Pool): Pool {
+type Neighbours = {
+  /** Another pool on the same servers: its idle connections are dropped with this pool's, and it ends with this one. */
+  readonly beside?: Pool
+  readonly nodes?: () => Nodes | undefined
+}
+
+export function openPool(
+  open: () => Promise<OpenClient>,
+  max: number,
+  limitMs: number,
+  { beside, nodes = () => undefined }: Neighbours = {},
+): Pool {
   const state: State = {
     open,
     max,
     beside,
+    nodes,
     openedAt: new WeakMap(),
     idle: [],
     busy: new Set(),
@@ -82,7 +93,7 @@ export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: 
     within: (ms) => ({ query: queryWithin(state, ms) }),
     connect: async () => {
       const client = await take(state, limitMs)
-      const query = (...call: Parameters<Queryable['query']>) => within(client, limitMs, promised(client, call))
+      const query = (...call: Parameters<Queryable['query']>) => within(client, limitMs, ask(state, client, call))
       return {
         query: query as unknown as Queryable['query'],
         isCluster: client.isCluster,
@@ -115,13 +126,13 @@ export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: 
 
 /** After a late connection at least half of the time is left for the answer, or a good connection would be destroyed. */
 function queryWithin(state: State, limitMs: number): Queryable['query'] {
-  const query = async (...call: Parameters<Queryable['query']>) => {
+  const once = async (call: Parameters<Queryable['query']>) => {
     const startedAt = performance.now()
     const client = await take(state, limitMs)
     const leftMs = Math.max(limitMs / 2, limitMs - (performance.now() - startedAt))
     let fault: unknown
     try {
-      return await within(client, leftMs, promised(client, call))
+      return await within(client, leftMs, ask(state, client, call))
     } catch (error) {
       fault = error
       throw error
@@ -129,7 +140,19 @@ function queryWithin(state: State, limitMs: number): Queryable['query'] {
       giveBack(state, client, fault)
     }
   }
+  const query = (...call: Parameters<Queryable['query']>) =>
+    once(call).catch((error: unknown) => {
+      if (error instanceof NodeAway && !error.keys) return once(call)
+      throw error
+    })
   return query as unknown as Queryable['query']
+}
+
+async function ask(state: State, client: OpenClient, call: Parameters<Queryable['query']>): Promise<unknown> {
+  const findAway = client.isCluster() ? findAwayOf(call) : undefined
+  const nodes = findAway && state.nodes()
+  const read = () => promised(client, call)
+  return await (nodes ? readGuarded(client, nodes, findAway, read) : read())
 }
 
 /**
@@ -149,7 +172,7 @@ export async function hedgedRead<T>(pool: Pool, limitMs: number, ask: (reader: Q
     // A refusal is an answer: another connection would get the same.
     first.then(
       () => end(true),
-      (error: unknown) => end(!(error instanceof DatabaseUnavailable)),
+      (error: unknown) => end(!(error instanceof DatabaseUnavailable) || error instanceof NodeAway),
     )
   })
   if (isAnswered) return await first
@@ -234,7 +257,8 @@ function giveBack(state: State, client: OpenClient, fault: unknown): void {
   state.busy.delete(client)
   // A server that has become read-only is abandoned: another one may be the primary now.
   const isReadOnly = sqlState(fault) === '25006'
-  const isSuspect = fault instanceof DatabaseUnavailable && !(fault instanceof StandbyLost)
+  const isSuspect =
+    fault instanceof DatabaseUnavailable && !(fault instanceof StandbyLost) && !(fault instanceof NodeAway)
   if (isSuspect || isReadOnly) dropIdle(state)
   const isGood = !client.isLost() && !client.isInTransaction() && !isReadOnly && fault !== true
   const isOld = performance.now() - state.openedAt.get(client)! > openForMs

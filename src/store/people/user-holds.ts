@@ -1,4 +1,5 @@
 /** A wallet's holds as its user's pages need them, of all apps. */
+import { ofWallet } from '../cluster/guarded-read.ts'
 import type { Queryable } from '../connection/database.ts'
 import type { StepKind } from '../writer/hold-book.ts'
 import {
@@ -19,6 +20,7 @@ export async function listOpenHolds(db: Queryable, walletId: string, limit: numb
     text: `select ${holdColumns}, ${holdClockSql} as at from holds h where ${isOpenSql}
       order by h.created_at desc, h.id desc limit $2`,
     values: [walletId, limit],
+    findAway: ofWallet(walletId),
   })
   return rows.map(toSeenHold)
 }
@@ -29,6 +31,7 @@ export async function sumOpenHolds(db: Queryable, walletId: string): Promise<Map
     name: 'sum-open-holds',
     text: `select h.client_id, sum(h.amount - h.captured - h.released)::bigint from holds h where ${isOpenSql} group by h.client_id`,
     values: [walletId],
+    findAway: ofWallet(walletId),
     rowMode: 'array',
   })
   return new Map(rows)

@@ -1,4 +1,6 @@
 /** Widget sessions, found by the hash of their token. */
+import { ofSessions } from '../cluster/guarded-read.ts'
+import { plainArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import type { FrozenFor } from '../wallets.ts'
 import { maybe, one } from '../connection/rows.ts'
@@ -77,15 +79,18 @@ const sessionTables = `widget_sessions s join links l on l.id = s.link_id join a
     left join devices d on d.token_hash = $2 and d.user_id = s.user_id and d.revoked_at is null and d.expires_at > now()`
 const isAsked = 's.token_hash = any($1::bytea[])'
 
-/**
- * On a cluster the wallet is on another server than the other tables: they are filtered first, or all of their rows would be
- * sent there.
- */
+/** On a cluster the wallet is on another server than the other tables. Joined, every server would be asked. */
 const findSessionsSql = {
   name: 'find-sessions',
   text: `select ${sessionColumns}, ${walletColumns(heldSql('w'))} from ${sessionTables} join wallets w on w.id = s.user_id where ${isAsked}`,
-  onCluster: `with s as materialized (select ${sessionColumns} from ${sessionTables} where ${isAsked})
-    select s.*, ${walletColumns(heldSql('w'))} from s join wallets w on w.id = s."userId"`,
+  onCluster: `select ${sessionColumns} from ${sessionTables} where ${isAsked}`,
+}
+
+type SessionWallet = Pick<Session, 'userId' | 'balanceMinor' | 'heldMinor' | 'sequence' | 'frozenFor'>
+
+const sessionWalletsSql = {
+  name: 'find-session-wallets',
+  text: `select w.id as "userId", ${walletColumns(heldSql('w', 'h.wallet_id = any($1::uuid[])'))} from wallets w where w.id = any($1::uuid[])`,
 }
 
 /** The token of a device counts only for sessions of the same user. */
@@ -94,14 +99,32 @@ export async function findSession(
   tokenHash: Buffer,
   deviceTokenHash: Buffer | null = null,
 ): Promise<Session | undefined> {
-  const { rows } = await db.query<Session>({ ...findSessionsSql, values: [[tokenHash], deviceTokenHash] })
-  return maybe(rows)
+  return maybe(await readSessions(db, [tokenHash], deviceTokenHash))
 }
 
 /** Many sessions in one read, without devices. */
 export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]): Promise<Session[]> {
-  const { rows } = await db.query<Session>({ ...findSessionsSql, values: [tokenHashes, null] })
-  return rows
+  return await readSessions(db, tokenHashes, null)
+}
+
+async function readSessions(
+  db: Queryable,
+  tokenHashes: readonly Buffer[],
+  deviceTokenHash: Buffer | null,
+): Promise<Session[]> {
+  const { rows } = await db.query<Session>({ ...findSessionsSql, values: [tokenHashes, deviceTokenHash] })
+  const userIds = rows.flatMap(({ userId, sequence }) => (sequence === undefined ? [userId] : []))
+  if (userIds.length === 0) return rows
+  const found = await db.query<SessionWallet>({
+    ...sessionWalletsSql,
+    values: [plainArray(userIds, String)],
+    findAway: ofSessions(tokenHashes),
+  })
+  const wallets = new Map(found.rows.map((wallet) => [wallet.userId, wallet]))
+  return rows.flatMap((session) => {
+    const wallet = wallets.get(session.userId)
+    return wallet ? [{ ...session, ...wallet }] : []
+  })
 }
 
 export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer): Promise<void> {

@@ -1,5 +1,6 @@
 /** What reads and writes of holds share, and reading them. Only the writer changes them. */
 import type { Hold, HoldStatus } from '../../ledger/hold.ts'
+import { ofHolds, ofWallet } from '../cluster/guarded-read.ts'
 import { plainArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import { referenceKeyOfUuid } from '../outcomes.ts'
@@ -37,15 +38,26 @@ const findSql = {
   text: `select ${holdColumns}, ${holdClockSql} as at from unnest($1::uuid[]) as i(id)
   cross join lateral (select wallet_id from all_outcomes where reference_key = i.id limit 1) as o
   cross join lateral (select * from holds where wallet_id = o.wallet_id and ${inEitherState} and id = i.id limit 1) as h`,
-  // The outcome may be on another server than the hold, so the outcomes are collected first.
-  onCluster: `with o as materialized (select wallet_id, reference_key from all_outcomes where reference_key = any($1::uuid[]))
-  select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.${inEitherState} and h.id = o.reference_key`,
+  // The outcome may be on another server than the hold. Joined, every server would be asked.
+  onCluster: `select reference_key as key, wallet_id as wallet from all_outcomes where reference_key = any($1::uuid[])`,
 }
 
+const ofWalletsSql = {
+  name: 'find-holds-of-wallets',
+  text: `select ${holdColumns}, ${holdClockSql} as at from holds h where h.wallet_id = any($1::uuid[]) and h.${inEitherState} and h.id = any($2::uuid[])`,
+}
+
+/** On a cluster, each of the two reads asks only the servers that have its rows. */
 export async function findHolds(db: Queryable, ids: readonly string[]): Promise<Map<string, SeenHold>> {
-  const values = [plainArray(ids, (id) => id)]
-  const { rows } = await db.query<HoldRow>({ ...findSql, values })
-  return new Map(rows.map((row) => [referenceKeyOfUuid(row.id), toSeenHold(row)]))
+  const findAway = ofHolds(ids)
+  const values = [plainArray(ids, String)]
+  let { rows } = await db.query<HoldRow | { key: string; wallet: string }>({ ...findSql, values, findAway })
+  const outcomes = rows.flatMap((row) => ('key' in row ? [row] : []))
+  if (outcomes.length > 0) {
+    const keys = [plainArray(outcomes, ({ wallet }) => wallet), plainArray(outcomes, ({ key }) => key)]
+    ;({ rows } = await db.query<HoldRow>({ ...ofWalletsSql, values: keys, findAway }))
+  }
+  return new Map((rows as HoldRow[]).map((row) => [referenceKeyOfUuid(row.id), toSeenHold(row)]))
 }
 
 export async function findHold(db: Queryable, id: string): Promise<SeenHold | undefined> {
@@ -83,8 +95,8 @@ export type HoldPage = {
 /** The holds of an app on a wallet, newest first: its open ones, which are few, and the newest closed ones. */
 export async function listHolds(db: Queryable, filter: HoldFilter): Promise<HoldPage> {
   const { walletId, clientId, status, before, limit } = filter
-  const { rows } = await db.query<HoldRow & { isLast: boolean; isShown: boolean }>(
-    `with span as materialized (
+  const { rows } = await db.query<HoldRow & { isLast: boolean; isShown: boolean }>({
+    text: `with span as materialized (
        select ${holdColumns}, clock.at, row_number() over (order by h.created_at desc, h.id desc) as ordinal
        from (select ${holdClockSql} as at) clock cross join lateral (
          select * from (
@@ -98,8 +110,9 @@ export async function listHolds(db: Queryable, filter: HoldFilter): Promise<Hold
      select *, false as "isLast" from shown
      union all select *, false, true from (select * from span order by ordinal offset ${holdPageSpan - 1}) h
      order by ordinal`,
-    [walletId, clientId, before ?? null, limit],
-  )
+    values: [walletId, clientId, before ?? null, limit],
+    findAway: ofWallet(walletId),
+  })
   const shown = rows.filter(({ isShown }) => isShown)
   const holds = shown.slice(0, limit).map(toSeenHold)
   const last = shown.length > limit ? shown[limit - 1] : rows.find(({ isLast }) => isLast)
@@ -108,9 +121,10 @@ export async function listHolds(db: Queryable, filter: HoldFilter): Promise<Hold
 
 /**
  * What is held in the wallet with this alias, without holds that have expired: they count until their instant, whether they are
- * closed by then or not. A wallet without holds costs one comparison.
+ * closed by then or not. A wallet without holds costs one comparison. On a cluster, `isAskedFor`, a condition on `h.wallet_id`, names the
+ * wallets again, or every server would be asked.
  */
-export function heldSql(alias: string): string {
+export function heldSql(alias: string, isAskedFor = 'true'): string {
   return `case when ${alias}.held = 0 then 0 else ${alias}.held - (select coalesce(sum(h.amount - h.captured - h.released), 0)::bigint
-    from holds h where h.wallet_id = ${alias}.id and ${isUnclosed} and h.expires_at <= clock_timestamp()) end`
+    from holds h where h.wallet_id = ${alias}.id and ${isAskedFor} and ${isUnclosed} and h.expires_at <= clock_timestamp()) end`
 }
