@@ -30,12 +30,12 @@ npm run bench -- limits [--seconds 4] [--cycles 3] [--connections 128,1024]
 
   what 1, 2, 4 and 8 processes on one database wait for, and the effect of each setting of the server
 
-npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--greedy 12] [--only words]
+npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--greedy 12] [--only words] [--failover] [--rewrite]
 
   random faults of all kinds on two services and their database, under load and beside an app that sends so many bulk requests of 1,000
   at once; then the exact count. With TEST_DATABASE_URL on a new database there, on all nodes if that is a cluster
 
-npm run bench -- tenants [--seconds 10] [--streams 5000] [--dir checkout]
+npm run bench -- tenants [--seconds 20] [--streams 5000] [--only words] [--beside checkout]
 
   one app does too much of one thing beside another app: failures and p99 of the other app, and what the greedy app got done
 

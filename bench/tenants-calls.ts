@@ -2,18 +2,32 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Target } from './job.ts'
 
-/** What the probe in the service records of one call, by `clockMs`. */
-export type Marks = { readonly arrivedAt: number; statementAt?: number; writtenAt?: number; answeredAt?: number }
+/** What the probe in the service records of one call, by `clockMs`; `usedMs` is the service's processor time from its arrival to its answer. */
+export type Marks = {
+  readonly arrivedAt: number
+  usedMs: number
+  statementAt?: number
+  writtenAt?: number
+  answeredAt?: number
+}
 
-export type Probed = { readonly marks: Readonly<Record<string, Marks>>; readonly loopDelaysMs: readonly number[] }
+export type Probed = {
+  readonly marks: Readonly<Record<string, Marks>>
+  readonly loopDelaysMs: readonly number[]
+  /** The requests of the greedy app that the service had not answered, each time it was looked at. */
+  readonly underWay: readonly number[]
+}
 
 export const probePath = '/tenants-probe'
 
 /** The same in all processes of the machine, with fractions of a millisecond. */
 export const clockMs = () => performance.timeOrigin + performance.now()
 
-/** The milliseconds of one call: `loop` until its request begins, `queue` until its statement is sent, `statement`, and `answer` until the caller has it. */
-type Phases = Record<'total' | 'loop' | 'queue' | 'statement' | 'answer', number>
+/**
+ * The milliseconds of one call: `loop` until its request begins, `queue` until its statement is sent, `statement`, and `answer` until the caller
+ * has it; and the processor time that the service used meanwhile.
+ */
+type Phases = Record<'total' | 'loop' | 'queue' | 'statement' | 'answer' | 'used', number>
 
 export type Quiet = {
   readonly calls: number
@@ -24,9 +38,25 @@ export type Quiet = {
   /** How late a timer of the service's event loop was: the length of its turns, and waits for a processor. */
   readonly loopP99: number
   readonly loopMax: number
+  /** The median and the p99 of the service's processor time between the arrival of a call and its answer. */
+  readonly usedP50: number
+  readonly usedP99: number
+  /** The median number of requests of the greedy app under way in the service. */
+  readonly underWay: number
 }
 
-export const noCalls: Quiet = { calls: 0, failed: {}, p50: 0, p99: 0, slowest: [], loopP99: 0, loopMax: 0 }
+export const noCalls: Quiet = {
+  calls: 0,
+  failed: {},
+  p50: 0,
+  p99: 0,
+  slowest: [],
+  loopP99: 0,
+  loopMax: 0,
+  usedP50: 0,
+  usedP99: 0,
+  underWay: 0,
+}
 
 const callsPerSecond = 20
 let count = 0
@@ -51,7 +81,7 @@ export async function callQuietly(target: Target, users: readonly string[], seco
     await sleep(1_000 / callsPerSecond)
   }
   await Promise.all(calls)
-  const { marks, loopDelaysMs } = await takeProbed(target)
+  const { marks, loopDelaysMs, underWay } = await takeProbed(target)
   const times = made.map(({ sentAt, receivedAt }) => receivedAt - sentAt)
   const phases = made.map(({ id, sentAt, receivedAt }) => phasesOf(sentAt, marks[id], receivedAt))
   return {
@@ -59,6 +89,15 @@ export async function callQuietly(target: Target, users: readonly string[], seco
     failed,
     p50: quantile(times, 0.5),
     p99: quantile(times, 0.99),
+    usedP50: quantile(
+      phases.map(({ used }) => used),
+      0.5,
+    ),
+    usedP99: quantile(
+      phases.map(({ used }) => used),
+      0.99,
+    ),
+    underWay: quantile(underWay, 0.5),
     slowest: phases.toSorted((a, b) => b.total - a.total).slice(0, 10),
     loopP99: quantile(loopDelaysMs, 0.99),
     loopMax: quantile(loopDelaysMs, 1),
@@ -90,6 +129,7 @@ function phasesOf(sentAt: number, marks: Marks | undefined, receivedAt: number):
     queue: statementAt - arrivedAt,
     statement: writtenAt - statementAt,
     answer: receivedAt - writtenAt,
+    used: marks?.usedMs ?? 0,
   }
 }
 

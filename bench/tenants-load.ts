@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Target } from './job.ts'
 
 /** `processor` asks for nothing: it only takes a processor, as any load on the same machine does. */
-export type Greed = 'bulk' | 'credits' | 'reads' | 'replays' | 'wrong secrets' | 'streams' | 'processor'
+export type Greed = 'bulk' | 'reads' | 'replays' | 'wrong secrets' | 'streams' | 'processor'
 
 export type GreedJob = {
   readonly target: Target
@@ -72,7 +72,6 @@ async function once(
   const asks: Record<Exclude<Greed, 'streams' | 'processor'>, () => Promise<Response>> = {
     bulk: () => post('bulk', { operations: operations() }),
     replays: () => post('bulk', { operations: operations() }),
-    credits: () => post('credit', operation(crypto.randomUUID(), user())),
     reads: () => fetch(`${base}?${new URLSearchParams({ clientId, clientSecret, serviceUserId: user() }).toString()}`),
     // Every other connection sends large bodies.
     'wrong secrets': () =>

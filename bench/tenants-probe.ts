@@ -8,6 +8,8 @@ import { clockMs, probePath, type Marks, type Probed } from './tenants-calls.ts'
 
 const marks = new Map<string, Marks>()
 let delays: number[] = []
+let underWay: number[] = []
+let greedyRequests = 0
 const delayEveryMs = 5
 
 // The driver of the service, which may be another checkout.
@@ -38,20 +40,35 @@ Object.assign(Bun, {
     const { fetch } = options
     const probed: Fetch = (request, server) => {
       const id = request.headers.get('x-quiet-call')
-      if (id === null) return request.url.endsWith(probePath) ? takeProbed() : fetch(request, server)
-      const mine: Marks = { arrivedAt: clockMs() }
+      if (id === null) return request.url.endsWith(probePath) ? takeProbed() : countGreedy(fetch(request, server))
+      const mine: Marks = { arrivedAt: clockMs(), usedMs: -usedMs() }
       marks.set(id, mine)
-      const answer = Promise.resolve(fetch(request, server))
-      return answer.finally(() => void (mine.answeredAt = clockMs()))
+      return Promise.resolve(fetch(request, server)).finally(() => {
+        mine.answeredAt = clockMs()
+        mine.usedMs += usedMs()
+      })
     }
     return serve({ ...options, fetch: probed })
   },
 })
 
+/** Of this process and all of its threads. */
+function usedMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+function countGreedy(answer: Response | Promise<Response>): Response | Promise<Response> {
+  if (!(answer instanceof Promise)) return answer
+  greedyRequests++
+  return answer.finally(() => void greedyRequests--)
+}
+
 function takeProbed(): Response {
-  const probed: Probed = { marks: Object.fromEntries(marks), loopDelaysMs: delays }
+  const probed: Probed = { marks: Object.fromEntries(marks), loopDelaysMs: delays, underWay }
   marks.clear()
   delays = []
+  underWay = []
   return Response.json(probed)
 }
 
@@ -59,5 +76,6 @@ let expectedAt = clockMs() + delayEveryMs
 setInterval(() => {
   const now = clockMs()
   delays.push(Math.round(now - expectedAt))
+  underWay.push(greedyRequests)
   expectedAt = now + delayEveryMs
 }, delayEveryMs).unref()
