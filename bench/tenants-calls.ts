@@ -14,7 +14,7 @@ export type Marks = {
 export type Probed = {
   readonly marks: Readonly<Record<string, Marks>>
   readonly loopDelaysMs: readonly number[]
-  /** The requests of the greedy app that the service had not answered, each time it was looked at. */
+  /** The requests of the greedy app that the service had not answered, at each tick of its timer. */
   readonly underWay: readonly number[]
 }
 

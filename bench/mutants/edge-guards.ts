@@ -177,6 +177,34 @@ export const edgeGuards: readonly Guarded[] = [
   },
   {
     area: 'requests',
+    file: 'src/store/writer/turns.ts',
+    tests: ['src/store/writer/turns.test.ts'],
+    mutants: [
+      [`isShared() ? sharedPlacesPerTurn : placesPerTurn`, `placesPerTurn`],
+      [` || app === ''`, ``],
+      [`(placesLeft <= 0 && mine + places > surePerApp)`, `placesLeft <= 0`],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/store/writer/fast-lane.ts',
+    tests: ['src/store/writer/shares.test.ts'],
+    mutants: [
+      [`isShared() ? mostOfSharedBatch : lane.limits.batch`, `lane.limits.batch`],
+      [`standing.apps > 1 || isShared() ?`, `standing.apps > 1 ?`],
+      [`count >= fewestOfCrowd`, `count > 0`],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/store/shared-reader.ts',
+    tests: ['test/shared-reader.test.ts'],
+    mutants: [
+      [`runInTurn(clientId, () => resolve(`, `((_: string, run: () => void) => run())(clientId, () => resolve(`],
+    ],
+  },
+  {
+    area: 'requests',
     file: 'src/api/server-bulk.ts',
     tests: ['test/tenant-bounds.test.ts'],
     mutants: [

@@ -5,6 +5,7 @@ import { DatabaseUnavailable } from './connection/database-unavailable.ts'
 import { hedgedRead } from './connection/pool.ts'
 import { enqueue, itemsOf, newFairQueue, removeItems, takeInTurn } from './writer/fair-queue.ts'
 import { findLinkedWallets, type LinkedWallet } from './wallets.ts'
+import { runInTurn } from './writer/turns.ts'
 import { findHolds, type SeenHold } from './writer/stored-holds.ts'
 
 /** What belongs to another app is as unknown as what does not exist. */
@@ -61,7 +62,7 @@ function openReader<T>(
       const all = await hedgedRead(db.pool, answerWithinMs, (reader) => read(reader, ids))
       for (const { clientId, id, resolve } of batch) {
         const found = all.get(id)
-        resolve(found && clientIdOf(found) === clientId ? found : undefined)
+        runInTurn(clientId, () => resolve(found && clientIdOf(found) === clientId ? found : undefined))
       }
     } catch (error) {
       const away = error instanceof NodeAway ? error.keys : undefined

@@ -12,7 +12,7 @@ import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './conn
 import type { FastAnswers } from './fast-statement.ts'
 import { postWithCaptures } from './fast-captures.ts'
 import { newGuess, postGuessing } from './guess-new.ts'
-import { runInTurn } from './turns.ts'
+import { isShared, runInTurn, seeApp } from './turns.ts'
 import { enqueue, newFairQueue, putBack, standingOf, takeInTurn, type Offer } from './fair-queue.ts'
 import { countHolds } from './hold-counts.ts'
 import {
@@ -46,9 +46,7 @@ export type FastLane = LaneQueue & {
   /** The time that one batch takes, without its wait behind the previous one: an average that the latest batches dominate. */
   batchMs: number
   lastEndedAt: number
-  lastApp: string | undefined
-  sharedUntil: number
-  /** The apps of the last large batch, and how long it counts. */
+  /** The apps that had many postings in one of the last batches, and how long that counts. */
   crowd: { readonly apps: ReadonlySet<string>; until: number }
 }
 
@@ -83,13 +81,13 @@ const fewestBehind = 256
 const lockTimeoutMs = 200
 
 /**
- * The most places of one app in a batch while another app uses the lane too: the other app waits for the batches under way, and each
- * place takes about 60 µs of the database. Batches of this size post about a tenth less than full ones.
+ * The most places of one app in a batch while several apps call: another app waits for the batches under way, in the lane or for a
+ * processor, and each place takes about 60 µs of the database and 10 µs of the event loop. Batches of this size post about a tenth less than full ones.
  */
 const mostOfSharedBatch = 128
 
-/** The postings of a batch that crowds a lane. Smaller ones take the database a few milliseconds, which other apps can wait. */
-const fewestOfCrowd = 64
+/** An app with so many postings in a batch crowds the lane. Fewer take the database about a millisecond, which other apps can wait. */
+const fewestOfCrowd = 32
 const crowdMs = 1_000
 
 export function openFastLane(
@@ -115,15 +113,15 @@ export function openFastLane(
     node,
     batchMs: 0,
     lastEndedAt: 0,
-    lastApp: undefined,
-    sharedUntil: 0,
     crowd: { apps: new Set(), until: 0 },
   }
   return lane
 }
 
 export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
-  enqueue(lane.waiting, shareOf(pending), pending)
+  const app = shareOf(pending)
+  seeApp(app)
+  enqueue(lane.waiting, app, pending)
   if (lane.isWaiting || isBusy(lane)) return
   // Wait one tick of the event loop, so that requests of the same tick share a batch.
   lane.isWaiting = true
@@ -140,7 +138,7 @@ export function estimateLaneMs(
   count: number,
 ): number {
   const standing = standingOf(waiting, clientId)
-  const places = standing.apps > 1 ? mostOfSharedBatch : limits.batch
+  const places = standing.apps > 1 || isShared() ? mostOfSharedBatch : limits.batch
   const batches = Math.ceil((standing.waiting + count) / Math.min(places, limits.batch / standing.apps))
   return (batches + underWay.size) * batchMs
 }
@@ -175,24 +173,13 @@ function send(lane: FastLane): void {
 
 function takeBatch(lane: FastLane): Batch {
   const batch = newBatch()
-  const mostPerApp = isShared(lane) ? mostOfSharedBatch : lane.limits.batch
+  const mostPerApp = isShared() ? mostOfSharedBatch : lane.limits.batch
   takeInTurn(lane.waiting, lane.limits.batch, (pending) => offer(lane, batch, pending), mostPerApp)
   return batch
 }
 
-/** Whether several apps used the lane within the last second. */
-function isShared(lane: FastLane): boolean {
-  const now = performance.now()
-  for (const app of lane.waiting.lines.keys()) {
-    if (app === lane.lastApp) continue
-    if (lane.lastApp !== undefined) lane.sharedUntil = now + 1_000
-    lane.lastApp = app
-  }
-  return now < lane.sharedUntil
-}
-
 /**
- * Whether other apps crowd the lane, with large batches now or within the last second. Never while the lane has postings of the app: those of
+ * Whether other apps crowd the lane, with many postings in a batch now or within the last second. Never while the lane has postings of the app: those of
  * one link, and repeats of a reference, stay in one lane. A cluster pays for each batch, so its lanes are never crowded.
  */
 export function isCrowded({ waiting, underWay, limits, crowd }: FastLane, app: string): boolean {
@@ -204,7 +191,8 @@ export function isCrowded({ waiting, underWay, limits, crowd }: FastLane, app: s
 
 /** In the queue, and behind a batch, a posting is always behind its predecessors: a batch is offered them first. */
 function offer(lane: FastLane, batch: Batch, pending: PendingPosting): Offer {
-  batch.apps.add(shareOf(pending))
+  const app = shareOf(pending)
+  batch.apps.set(app, (batch.apps.get(app) ?? 0) + 1)
   const ahead = pending.predecessor && findAhead(pending, batch)
   if (ahead) return followAhead(lane, batch, pending, ahead)
   const first = lane.references.get(pending.referenceKey)
@@ -242,8 +230,9 @@ async function runBatch(lane: FastLane, batch: Batch): Promise<void> {
   const startedAt = performance.now()
   const waitedMs = longestWaitMs(postings)
   lane.underWay.set(batch, startedAt)
-  const crowd = { apps: batch.apps, until: Infinity }
-  if (postings.length >= fewestOfCrowd) lane.crowd = crowd
+  const greedy = [...batch.apps].filter(([, count]) => count >= fewestOfCrowd).map(([app]) => app)
+  const crowd = { apps: new Set(greedy), until: Infinity }
+  if (greedy.length > 0) lane.crowd = crowd
   const opening = (lane.writer ??= connect(lane))
   let writer: BatchWriter | undefined
   try {

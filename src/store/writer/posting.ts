@@ -117,12 +117,12 @@ export type Batch = {
    * behind one of them that could not join return to the queue.
    */
   readonly behind: PendingPosting[]
-  /** The apps of `postings` and `behind`. */
-  readonly apps: Set<string>
+  /** The apps of `postings` and `behind`, each with the number of its postings. */
+  readonly apps: Map<string, number>
 }
 
 export function newBatch(postings: PendingPosting[] = []): Batch {
-  return { postings, behind: [], apps: new Set() }
+  return { postings, behind: [], apps: new Map() }
 }
 
 /** The app whose share of the batches a posting uses. The service's own postings count as one app. */

@@ -6,9 +6,9 @@ import { findCluster } from '../../../test/postgres.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { referenceKeyOf } from '../outcomes.ts'
 import { enqueue } from './fair-queue.ts'
-import { isCrowded, openFastLane } from './fast-lane.ts'
-import { Unavailable, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
-import { placesPerTurn } from './turns.ts'
+import { addToFastLane, isCrowded, openFastLane } from './fast-lane.ts'
+import { newPending, Unavailable, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
+import { isShared, placesPerTurn, seeApp } from './turns.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 setDefaultTimeout(60_000)
@@ -96,11 +96,15 @@ test('an app that arrives behind thousands of postings of another app is in the 
 test('the estimate for an app counts the batches of its own queue, and only its place in the next one behind that of another app', async () => {
   await Promise.all(send(credits(greedy, 600)))
   await eventually(() => writer.depths().fast, 0)
+  await eventually(isShared, false)
   // No batch is sent before the next tick, so all of them wait.
   const many = send(credits(greedy, 8_000))
   const [own, others] = [writer.estimateMs(greedy.clientId, 1), writer.estimateMs(other.clientId, 1)]
   expect(others).toBeGreaterThan(0)
   expect(own / others).toBeCloseTo(Math.ceil(8_001 / mostInBatch))
+  seeApp(other.clientId)
+  const beside = writer.estimateMs(greedy.clientId, 1)
+  expect(beside / others).toBeCloseTo(Math.ceil(8_001 / 128))
   await untilAnswered(many)
 })
 
@@ -123,6 +127,15 @@ test('while another app uses the lane too, an app takes at most 128 places of a 
   await untilAnswered(many)
   // Both arrived in one tick, so they share the first batch. The rule ends a second later, which a slow machine may need for the others.
   expect(sizes[0]).toBeLessThanOrEqual(128 + 40)
+})
+
+test('while another app only reads, an app takes at most 128 places of a batch', async () => {
+  await eventually(() => writer.depths().fast, 0)
+  sizes.length = 0
+  seeApp(other.clientId)
+  const many = send(credits(greedy, 1_000))
+  await untilAnswered(many)
+  expect(sizes[0]).toBe(128)
 })
 
 /** Returns once a large batch of the greedy app is written and others are under way. */
@@ -191,10 +204,40 @@ test('a list stays in its lane while another app crowds it, so that its order is
   expect(sizes).not.toContain(2)
 })
 
-test('the lanes of a cluster, and the lane of an app that crowds it, are not crowded', () => {
-  const { connection } = opened.service.db
+/** Its connection never opens. */
+const newLane = () => {
   const none = {} as Parameters<typeof openFastLane>[1]
-  const lane = openFastLane(connection, none, {} as Parameters<typeof openFastLane>[2], { own: 0, index: 0 })
+  const events = {} as Parameters<typeof openFastLane>[2]
+  const lane = openFastLane(opened.service.db.connection, none, events, { own: 0, index: 0 })
+  lane.writer = new Promise(() => {})
+  return lane
+}
+
+test('of a batch, the apps with at least 32 postings crowd the lane', async () => {
+  const apps = [
+    [greedy, 32],
+    [other, 31],
+  ] as const
+  const lane = newLane()
+  for (const [tenant, length] of apps)
+    for (const posting of credits(tenant, length))
+      addToFastLane(
+        lane,
+        newPending(
+          posting,
+          0,
+          undefined,
+          () => {},
+          () => {},
+        ),
+      )
+  await eventually(() => lane.underWay.size, 1)
+  expect([...lane.underWay.keys()].map(({ postings }) => postings.length)).toEqual([63])
+  expect([...lane.crowd.apps]).toEqual([greedy.clientId])
+})
+
+test('the lanes of a cluster, and the lane of an app that crowds it, are not crowded', () => {
+  const lane = newLane()
   lane.crowd = { apps: new Set(['greedy']), until: Infinity }
   expect(isCrowded({ ...lane, limits: { batch: 2_048, underWay: 1 } }, 'other')).toBeFalse()
   const usual = { ...lane, limits: { batch: 512, underWay: 2 } }
@@ -205,8 +248,9 @@ test('the lanes of a cluster, and the lane of an app that crowds it, are not cro
 })
 
 test('a turn of the event loop gives at most 128 answers to an app, of all its batches together', async () => {
-  // No other app has used it.
   const alone = newWriter()
+  seeApp(greedy.clientId)
+  await eventually(isShared, false)
   sizes.length = 0
   let turn = 0
   let isOver = false

@@ -1,10 +1,22 @@
-import { expect, test } from 'bun:test'
-import { beginTogether, placesPerTurn, runInTurn, turnFor } from './turns.ts'
+import { afterAll, expect, spyOn, test } from 'bun:test'
+import { beginTogether, isShared, placesPerTurn, runInTurn, seeApp, turnFor } from './turns.ts'
 
-/** Counts the turns of the event loop while `work` runs, and returns what happened in each. */
+/** Does not move by itself, so that a pause of this process ends no second. */
+let time = performance.now()
+const clock = spyOn(performance, 'now').mockImplementation(() => time)
+afterAll(() => clock.mockRestore())
+
+/** From now on no app but this one has called. */
+function leaveAlone(app: string): void {
+  seeApp(app)
+  time += 1_000
+}
+
+/** Counts the turns of the event loop while `work` runs, and returns what happened in each. The app that calls alone is `greedy`. */
 async function inTurns(work: (happen: (what: string) => void) => Promise<unknown>): Promise<string[][]> {
+  leaveAlone('greedy')
   // All places are given again after they were used up.
-  await turnFor('before', placesPerTurn)
+  await turnFor('greedy', placesPerTurn)
   for (let i = 0; i < 2; i++) await new Promise((resolve) => void setImmediate(resolve))
   const turns: string[][] = [[]]
   let isOver = false
@@ -67,17 +79,37 @@ test('apps that both have many waiting take their places in turn', async () => {
       ),
     ),
   )
-  expect(countOf(turns[1], 'one')).toBe(64)
-  expect(countOf(turns[1], 'two')).toBe(64)
+  expect(countOf(turns[1], 'one')).toBe(16)
+  expect(countOf(turns[1], 'two')).toBe(16)
+})
+
+test('while another app calls, 32 calls of an app have a turn together, and 128 again a second after its last call', async () => {
+  const [first, ...turns] = await inTurns(async (happen) => {
+    seeApp('quiet')
+    await Promise.all(times(300, async () => (await turnFor('greedy'), happen('greedy'))))
+  })
+  // This turn had its places before the other app called.
+  expect(first).toHaveLength(128)
+  expect(turns.map(({ length }) => length)).toEqual([32, 32, 32, 32, 32, 12])
+  time += 999
+  expect(isShared()).toBeTrue()
+  time += 1
+  expect(isShared()).toBeFalse()
+})
+
+test('what belongs to no app does not count as another app', () => {
+  leaveAlone('greedy')
+  for (const app of ['', 'greedy']) seeApp(app)
+  expect(isShared()).toBeFalse()
 })
 
 test('long steps take as many places as they say: three of 50, or one of 128, have a turn', async () => {
   const slices = await inTurns((happen) =>
-    Promise.all(times(6, async () => (await turnFor('bulk', 50), happen('slice')))),
+    Promise.all(times(6, async () => (await turnFor('greedy', 50), happen('slice')))),
   )
   expect(slices.map(({ length }) => length)).toEqual([3, 3])
   const bodies = await inTurns((happen) =>
-    Promise.all(times(3, async () => (await turnFor('bulk', placesPerTurn), happen('body')))),
+    Promise.all(times(3, async () => (await turnFor('greedy', placesPerTurn), happen('body')))),
   )
   expect(bodies.map(({ length }) => length)).toEqual([1, 1, 1])
 })
@@ -90,12 +122,14 @@ test('a short step does not overtake a long one of its app', async () => {
       Promise.resolve(turnFor('quiet')).then(() => happen('short')),
     ])
   })
-  expect(turns).toEqual([['long', 'short']])
+  expect(turns.flat()).toEqual(['long', 'short'])
 })
 
 test('a turn begins with all of its places, also after one that used them up for those that waited', async () => {
-  for (const app of ['first', 'second']) {
-    const turns = await inTurns((happen) => Promise.all(times(256, async () => (await turnFor(app), happen(app)))))
+  for (let i = 0; i < 2; i++) {
+    const turns = await inTurns((happen) =>
+      Promise.all(times(256, async () => (await turnFor('greedy'), happen('greedy')))),
+    )
     expect(turns.map(({ length }) => length)).toEqual([128, 128])
   }
 })
