@@ -2,9 +2,9 @@
  * The files of a closed period, readable without the service: two of zstd, whose lines are JSON arrays, and a manifest. What follows from
  * other values is not stored: the sequence, the running balance, the key and the outcome of an entry. docs/scaling.md describes the lines.
  */
-import { hash } from 'node:crypto'
 import { referenceKeyOf } from '../../outcomes.ts'
 import { serviceNamespace } from '../../../ledger/reference.ts'
+import { sha256Hex } from '../../../proof/sha256.ts'
 
 export const archiveFormat = 'billfold archive 1'
 
@@ -166,6 +166,5 @@ export function openTally(): Tally {
   }
 }
 
-export function sha256Of(text: string): string {
-  return hash('sha256', text, 'hex')
-}
+/** For the commands, which may not import `proof`. */
+export const sha256Of: (text: string) => string = sha256Hex
