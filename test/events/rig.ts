@@ -1,17 +1,15 @@
 /** Apps with events, batches on connections that the test controls, and what the feed then has. */
 import { setAppEvents } from '../../src/actions/apps/manage-apps.ts'
-import { newId } from '../../src/actions/tokens.ts'
-import { counterAccountOfApp } from '../../src/ledger/reference.ts'
 import type { Service } from '../../src/actions/service.ts'
 import { isUnavailable, type Connection } from '../../src/store/connection/database.ts'
 import { findEvents, type RecordedEvent } from '../../src/store/events/feed.ts'
 import { numberEvents } from '../../src/store/events/number-events.ts'
 import { openWriterClient, type WriterClient } from '../../src/store/writer/connection.ts'
 import { postFast } from '../../src/store/writer/fast-statement.ts'
-import { newPending, type PendingPosting, type Posting } from '../../src/store/writer/posting.ts'
-import { referenceKeyOf } from '../../src/store/outcomes.ts'
+import type { PendingPosting } from '../../src/store/writer/posting.ts'
 import { resolveLinks } from '../../src/store/writer/resolve-links.ts'
 import { eventually } from '../eventually.ts'
+import { newPosting, pendingOf } from '../postings.ts'
 import { newApp, operator, type Credentials, type TestUser } from '../service.ts'
 
 export async function newAppWithEvents(service: Service): Promise<Credentials> {
@@ -39,43 +37,19 @@ async function openPatiently(connection: Connection): Promise<WriterClient> {
 }
 
 /** A credit of 0.01. */
-export function creditOf({ clientId }: { clientId: string }, user: TestUser): PendingPosting {
-  const counterAccount = counterAccountOfApp(clientId)
-  return pendingOf({ by: { clientId, serviceUserId: user.serviceUserId }, counterAccount, hasEvents: true })
+export function creditOf({ clientId }: { clientId: string }, { serviceUserId }: TestUser): PendingPosting {
+  return pendingOf(newPosting({ clientId, serviceUserId }, 1n, { hasEvents: true }))
 }
 
 /** A hold of 0.01 for a minute. */
-export function reserveOf({ clientId }: { clientId: string }, user: TestUser): PendingPosting {
-  const by = { clientId, serviceUserId: user.serviceUserId }
+export function reserveOf({ clientId }: { clientId: string }, { serviceUserId }: TestUser): PendingPosting {
   const hold = { kind: 'reserve', seconds: 60 } as const
-  return pendingOf({ by, counterAccount: counterAccountOfApp(clientId), hasEvents: true, amountMinor: -1n, hold })
+  return pendingOf(newPosting({ clientId, serviceUserId }, -1n, { hasEvents: true, hold }))
 }
 
 /** A bonus of 0.01, which each app with a live link to the wallet learns of. */
 export function bonusOf(walletId: string): PendingPosting {
-  return pendingOf({ by: { walletId }, counterAccount: 'bonus' })
-}
-
-type About = Pick<Posting, 'by' | 'counterAccount' | 'hasEvents' | 'hold'> & Partial<Pick<Posting, 'amountMinor'>>
-
-function pendingOf(about: About): PendingPosting {
-  const reference = { namespace: about.counterAccount, type: 'TEST', id: newId() }
-  const posting = {
-    amountMinor: 1n,
-    ...about,
-    isReversal: false,
-    referenceKey: referenceKeyOf(reference),
-    referenceType: reference.type,
-    referenceId: reference.id,
-    description: null,
-  }
-  return newPending(
-    posting,
-    performance.now(),
-    undefined,
-    () => {},
-    () => {},
-  )
+  return pendingOf(newPosting({ walletId }, 1n, { counterAccount: 'bonus' }))
 }
 
 export async function postBatch({ client, number }: WriterClient, batch: readonly PendingPosting[]): Promise<void> {

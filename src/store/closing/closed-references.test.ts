@@ -4,14 +4,14 @@ import { expectBalancedBooks } from '../../../test/books.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { lockWaitsSql } from '../../../test/lock-waits.ts'
 import { findCluster } from '../../../test/postgres.ts'
+import { newPosting, pendingOf } from '../../../test/postings.ts'
 import { openRecordedWriter } from '../../../test/recorded-writer.ts'
 import { newApp, newUsers, openTestService, operator, type TestService, type TestUser } from '../../../test/service.ts'
 import { closePeriod, indexPeriods } from '../../actions/money/close-period.ts'
 import { openClient } from '../connection/servers.ts'
-import { referenceKeyOf } from '../outcomes.ts'
 import type { WriterClient } from '../writer/connection.ts'
 import { newGuess, postGuessing } from '../writer/guess-new.ts'
-import type { PendingPosting, Posting, PostingResult } from '../writer/posting.ts'
+import type { Posting, PostingResult } from '../writer/posting.ts'
 import { closeLedger } from './close-ledger.ts'
 import { openClosedReferences, type ClosedReferences, type KnownClosings } from './closed-references.ts'
 import { listClosings, noMark } from './closings.ts'
@@ -49,16 +49,8 @@ const closeUnindexed = async (attempts = 40) => {
   }
 }
 const users = (count: number) => newUsers(opened.service, { clientId }, count)
-const posting = ({ serviceUserId }: TestUser, amountMinor: bigint, id: string = crypto.randomUUID()): Posting => ({
-  by: { clientId, serviceUserId },
-  amountMinor,
-  isReversal: false,
-  referenceKey: referenceKeyOf({ namespace: 'closed', type: 'TEST', id }),
-  counterAccount: `app:${clientId}`,
-  referenceType: 'TEST',
-  referenceId: id,
-  description: null,
-})
+const posting = ({ serviceUserId }: TestUser, amountMinor: bigint, { referenceId }: Partial<Posting> = {}) =>
+  newPosting({ clientId, serviceUserId }, amountMinor, referenceId === undefined ? {} : { referenceId })
 const inShort = (result: PostingResult | undefined) =>
   result?.kind === 'outcome' ? [result.outcome.balanceMinor, result.replay ? 'replay' : 'first'] : result?.kind
 const knowing = (known: KnownClosings | undefined) => {
@@ -67,9 +59,9 @@ const knowing = (known: KnownClosings | undefined) => {
 }
 const post = async (batch: readonly Posting[], closed: Pick<ClosedReferences, 'known' | 'found'>) => {
   sent.length = 0
-  const { answers } = await postGuessing(writer, newGuess(), closed, batch as PendingPosting[])
-  const results = new Map<unknown, PostingResult>(answers)
-  return batch.map((each) => inShort(results.get(each)))
+  const pending = batch.map(pendingOf)
+  const results = new Map((await postGuessing(writer, newGuess(), closed, pending)).answers)
+  return pending.map((each) => inShort(results.get(each)))
 }
 const lastMark = async () => (await listClosings(pool())).at(-1)?.mark
 const balances = async (of: readonly TestUser[]) => {
@@ -97,7 +89,7 @@ describe.skipIf(isOnCluster)('a batch', () => {
     await closeUnindexed()
     // The process believes that nothing is closed, and that the reference is new.
     const closed = knowing({ lastMark: noMark, mayHave: () => false })
-    const batch = [posting(first, 10n, used.referenceId), ...others.map((user) => posting(user, 10n))]
+    const batch = [posting(first, 10n, used), ...others.map((user) => posting(user, 10n))]
     expect(await post(batch, closed)).toEqual([[10n, 'replay'], ...others.map(() => undefined)])
     expect(sent).toEqual(['post-fast-new'])
     expect(closed.marks).toEqual([await lastMark()] as string[])
@@ -115,7 +107,7 @@ describe.skipIf(isOnCluster)('a batch', () => {
     await opened.service.writer.post(used)
     await closeUnindexed()
     expect((await readUnindexed()) === undefined).toBe(true)
-    const batch = () => [posting(first, 10n, used.referenceId), ...others.map((user) => posting(user, 10n))]
+    const batch = () => [posting(first, 10n, used), ...others.map((user) => posting(user, 10n))]
     expect(await post(batch(), knowing(undefined))).toEqual([[10n, 'replay'], ...others.map(() => [10n, 'first'])])
     expect(sent).toEqual(['post-fast'])
     await indexPeriods(connection(), operator)
@@ -138,7 +130,7 @@ describe.skipIf(isOnCluster)('a batch', () => {
     await blocker.query('begin')
     await blocker.query('select from wallets where id = $1 for update', [people[0]!.userId])
     const ids = people.map(() => crypto.randomUUID())
-    const batch = () => people.map((user, i) => posting(user, 10n, ids[i]))
+    const batch = () => people.map((user, i) => posting(user, 10n, { referenceId: ids[i]! }))
     const { known } = await readKnown()
     const posted = post(batch(), knowing(known))
     await eventually(async () => (await pool().query(lockWaitsSql)).rows.length > 0, true)

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { findCluster } from '../../../test/postgres.ts'
+import { newPosting } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
-import { referenceKeyOf } from '../outcomes.ts'
-import type { Posting } from './posting.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 setDefaultTimeout(60_000)
@@ -34,20 +33,7 @@ afterAll(async () => {
   await opened.close()
 })
 
-let count = 0
-const credit = (user: number): Posting => {
-  const id = `b-${++count}`
-  return {
-    by: { clientId, serviceUserId: users[user % users.length]!.serviceUserId },
-    amountMinor: 1n,
-    isReversal: false,
-    referenceKey: referenceKeyOf({ namespace: `app:${clientId}`, type: 'TEST', id }),
-    counterAccount: `app:${clientId}`,
-    referenceType: 'TEST',
-    referenceId: id,
-    description: null,
-  }
-}
+const credit = (user: number) => newPosting({ clientId, serviceUserId: users[user % users.length]!.serviceUserId }, 1n)
 const turn = () => new Promise((resolve) => void setImmediate(resolve))
 
 /** A batch is counted after its postings are answered. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { PooledClient } from '../connection/pool.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
+import { newPosting } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { postForApp, postForService } from '../../actions/money/post.ts'
 import type { App } from '../apps.ts'
@@ -145,26 +146,19 @@ test('a reference that another transaction is about to use waits for it alone', 
   const first = await debit(victim, 1n, 'raced')
   if (first.kind !== 'outcome') throw new Error('not posted')
   // The other transaction inserts an outcome of a reference that is free, and is not finished yet.
-  const key = 'f'.repeat(32)
+  const referenceKey = 'f'.repeat(32)
   const other = await opened.service.db.pool.connect()
   await other.query('begin')
   await other.query('set local idle_in_transaction_session_timeout = 0')
   await other.query(
     `insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at, refusal)
      values ($1, $2, -1, 0, null, now(), 'INSUFFICIENT_BALANCE')`,
-    [key, victim.userId],
+    [referenceKey, victim.userId],
   )
   const racing = untilAnswered(() =>
-    opened.service.writer.post({
-      by: { clientId: app.clientId, serviceUserId: victim.serviceUserId },
-      amountMinor: -1n,
-      isReversal: false,
-      referenceKey: key,
-      counterAccount: `app:${app.clientId}`,
-      referenceType: 'TEST',
-      referenceId: 'racing',
-      description: null,
-    }),
+    opened.service.writer.post(
+      newPosting({ clientId: app.clientId, serviceUserId: victim.serviceUserId }, -1n, { referenceKey }),
+    ),
   )
   const results = await Promise.all(neighbours.map((user) => debit(user)))
   expect(results.filter(hasPosted)).toHaveLength(19)

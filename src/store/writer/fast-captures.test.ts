@@ -5,17 +5,16 @@ import { heldCases } from '../../../test/decide-cases.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { letHoldsAge } from '../../../test/holds.ts'
 import { lockWaitsSql } from '../../../test/lock-waits.ts'
+import { newPosting, pendingOf } from '../../../test/postings.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../../test/service.ts'
-import { newId } from '../../actions/tokens.ts'
 import { extendHold, placeHold, voidHold } from '../../actions/money/manage-holds.ts'
 import { postForService } from '../../actions/money/post.ts'
 import { viewHold, type Capture, type HoldView } from '../../ledger/hold.ts'
-import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../apps.ts'
 import { postLocked } from './careful-statement.ts'
 import { openWriterClient, type WriterClient } from './connection.ts'
 import { postCaptures } from './fast-captures.ts'
-import { newPending, type HoldPosting, type HoldResult } from './posting.ts'
+import type { HoldPosting, HoldResult } from './posting.ts'
 import { findHold } from './stored-holds.ts'
 import { openWriter } from './writer.ts'
 
@@ -72,26 +71,11 @@ const usual: Capture = { amountMinor: undefined, isFinal: true, allowsExtra: fal
 
 function postingOf(hold: HoldView, capture: Partial<Capture> = {}): HoldPosting {
   const asked = { ...usual, ...capture }
-  return {
-    by: { walletId: hold.walletId, clientId: hold.clientId },
-    amountMinor: -(asked.amountMinor ?? 0n),
-    isReversal: false,
-    referenceKey: newId().replaceAll('-', ''),
-    counterAccount: counterAccountOfApp(hold.clientId),
-    ...reference(),
-    description: null,
-    hold: { kind: 'capture', holdId: hold.id, seen: hold, ...asked },
-  }
+  const by = { walletId: hold.walletId, clientId: hold.clientId }
+  const request = { kind: 'capture', holdId: hold.id, seen: hold, ...asked } as const
+  return newPosting(by, -(asked.amountMinor ?? 0n), { hold: request })
 }
 const part = (hold: HoldView) => postingOf(hold, { amountMinor: 1n, isFinal: false })
-const pendingOf = (posting: HoldPosting) =>
-  newPending(
-    posting,
-    now(),
-    undefined,
-    () => {},
-    () => {},
-  )
 const post = async (...postings: HoldPosting[]) => {
   const { answers } = await postCaptures(direct.client, postings.map(pendingOf), direct.number)
   return answers.map(([, result]) => result)

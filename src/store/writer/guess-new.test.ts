@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { findCluster } from '../../../test/postgres.ts'
 import { openRecordedWriter } from '../../../test/recorded-writer.ts'
+import { newPosting, pendingOf } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { noMark } from '../closing/closings.ts'
 import { sqlState } from '../connection/database.ts'
-import { referenceKeyOf } from '../outcomes.ts'
 import type { WriterClient } from './connection.ts'
 import { newGuess, postGuessing, type Guess } from './guess-new.ts'
 import type { PendingPosting, PostingResult } from './posting.ts'
@@ -38,17 +38,8 @@ afterAll(async () => {
 })
 
 const users = (count: number) => newUsers(opened.service, { clientId }, count)
-const pending = ({ serviceUserId }: TestUser, amountMinor: bigint, id = crypto.randomUUID()) =>
-  ({
-    by: { clientId, serviceUserId },
-    amountMinor,
-    isReversal: false,
-    referenceKey: referenceKeyOf({ namespace: 'guess', type: 'TEST', id }),
-    counterAccount: `app:${clientId}`,
-    referenceType: 'TEST',
-    referenceId: id,
-    description: null,
-  }) as unknown as PendingPosting
+const pending = ({ serviceUserId }: TestUser, amountMinor: bigint) =>
+  pendingOf(newPosting({ clientId, serviceUserId }, amountMinor))
 const inShort = (result: PostingResult | undefined) =>
   result?.kind === 'outcome'
     ? [result.outcome.refusal ?? result.outcome.balanceMinor, result.replay ? 'replay' : 'first']
@@ -117,7 +108,7 @@ test.skipIf(isOnCluster)(
 
 test.skipIf(isOnCluster)('another fault of the batch is not taken for a used reference', async () => {
   const people = await users(8)
-  const poison = { ...pending(people[0]!, 1n), description: '\u0000' } as PendingPosting
+  const poison = { ...pending(people[0]!, 1n), description: '\u0000' }
   const refused = await postGuessing(writer, guess, noClosings, [...credits(people.slice(1)), poison]).catch(
     (error: unknown) => error,
   )

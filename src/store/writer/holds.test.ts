@@ -7,6 +7,7 @@ import { eventually } from '../../../test/eventually.ts'
 import { holdClient, holdOf, letHoldsAge, sweepHolds } from '../../../test/holds.ts'
 import { lockWaitsSql } from '../../../test/lock-waits.ts'
 import { postFastHere } from '../../../test/post-fast.ts'
+import { newPosting, pendingOf } from '../../../test/postings.ts'
 import {
   newApp,
   newUser,
@@ -15,7 +16,6 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/service.ts'
-import { newId } from '../../actions/tokens.ts'
 import { postForApp, postForService } from '../../actions/money/post.ts'
 import { captureHold, placeHold, voidHold } from '../../actions/money/manage-holds.ts'
 import type { Wallet } from '../../ledger/decide.ts'
@@ -24,7 +24,7 @@ import type { App } from '../apps.ts'
 import type { Queryable } from '../connection/database.ts'
 import { postLocked } from './careful-statement.ts'
 import { openWriterClient, type WriterClient } from './connection.ts'
-import { newPending, type HoldResult } from './posting.ts'
+import type { HoldResult } from './posting.ts'
 import { openWriter } from './writer.ts'
 
 let opened: TestService
@@ -152,21 +152,10 @@ describe('a lone debit of a wallet with holds', () => {
 })
 
 const pendingHold = (user: TestUser, amountMinor: bigint) =>
-  newPending(
-    {
-      by: { clientId: credentials.clientId, serviceUserId: user.serviceUserId },
-      amountMinor: -amountMinor,
-      isReversal: false,
-      referenceKey: newId().replaceAll('-', ''),
-      counterAccount: counterAccountOfApp(credentials.clientId),
-      ...reference(),
-      description: null,
+  pendingOf(
+    newPosting({ clientId: credentials.clientId, serviceUserId: user.serviceUserId }, -amountMinor, {
       hold: { kind: 'reserve', seconds: 600 },
-    },
-    performance.now(),
-    undefined,
-    () => {},
-    () => {},
+    }),
   )
 
 /** A connection of a lane that waits for a row longer than any lane does. */
@@ -183,16 +172,8 @@ test('a hold of another app is not found, whatever the caller asked before', asy
   const { user, id } = await walletWith(100n, 60n, null)
   const actor = counterAccountOfApp('stranger')
   const hold = { kind: 'void', holdId: id, actor, reason: null } as const
-  const result = await opened.service.writer.post({
-    by: { walletId: user.userId, clientId: 'stranger' },
-    amountMinor: 0n,
-    isReversal: false,
-    referenceKey: id,
-    counterAccount: actor,
-    ...reference(),
-    description: null,
-    hold,
-  })
+  const by = { walletId: user.userId, clientId: 'stranger' }
+  const result = await opened.service.writer.post(newPosting(by, 0n, { hold }))
   expect([said(result), await stateOf(user)]).toEqual(['HOLD_NOT_FOUND', '100 60 active'])
 })
 

@@ -1,8 +1,8 @@
 /** Postings of one link or wallet in one list are decided in the order of the list, whichever lane takes them. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
+import { newPosting } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
-import { referenceKeyOf } from '../outcomes.ts'
 import { findAhead, newBatch, newPending, type Posting, type PostingResult } from './posting.ts'
 
 let opened: TestService
@@ -17,17 +17,6 @@ afterAll(async () => {
   await opened.close()
 })
 
-let count = 0
-const posting = (by: Posting['by'], amountMinor: bigint, reference = `o-${++count}`): Posting => ({
-  by,
-  amountMinor,
-  isReversal: false,
-  referenceKey: referenceKeyOf({ namespace: 'order', type: 'TEST', id: reference }),
-  counterAccount: 'cards',
-  referenceType: 'TEST',
-  referenceId: reference,
-  description: null,
-})
 const byWallet = ({ userId }: TestUser) => ({ walletId: userId })
 const byLink = ({ serviceUserId }: TestUser) => ({ clientId, serviceUserId })
 
@@ -45,13 +34,13 @@ const freeze = ({ userId }: TestUser) =>
 async function creditThatWaits() {
   const [frozen, user, other] = (await newUsers(opened.service, { clientId }, 3)) as [TestUser, TestUser, TestUser]
   await freeze(frozen)
-  const reference = `shared-${++count}`
+  const referenceId = crypto.randomUUID()
   return {
     other,
     list: [
-      posting(byWallet(frozen), -1n, reference),
-      posting(byWallet(user), 10n, reference),
-      posting(byWallet(user), -10n),
+      newPosting(byWallet(frozen), -1n, { referenceId }),
+      newPosting(byWallet(user), 10n, { referenceId }),
+      newPosting(byWallet(user), -10n),
     ],
   }
 }
@@ -63,18 +52,20 @@ test('a debit does not overtake the credit that waits for its reference in the s
 
 test('a debit in the second half of a batch that fails does not overtake a credit that waits in the first', async () => {
   const { other, list } = await creditThatWaits()
-  const poison = { ...posting(byWallet(other), 1n), description: 'a\u0000b' }
+  const poison = { ...newPosting(byWallet(other), 1n), description: 'a\u0000b' }
   expect(await postAll([...list, poison])).toEqual(['inactive', 10n, 0n, 'failed'])
 })
 
 test('a repeat in the middle of a list does not let the postings behind it overtake those ahead of it', async () => {
   const [user] = (await newUsers(opened.service, { clientId }, 1)) as [TestUser]
-  const [known, again] = [`known-${++count}`, `again-${++count}`]
-  await postAll([posting(byLink(user), 5n, known)])
+  const [known, again] = [{ referenceId: 'known' }, { referenceId: 'again' }]
+  await postAll([newPosting(byLink(user), 5n, known)])
   const results = await Promise.all(
-    [posting(byLink(user), -6n, again), posting(byLink(user), 5n, known), posting(byLink(user), -6n, again)].map(
-      opened.service.writer.openList(),
-    ),
+    [
+      newPosting(byLink(user), -6n, again),
+      newPosting(byLink(user), 5n, known),
+      newPosting(byLink(user), -6n, again),
+    ].map(opened.service.writer.openList()),
   )
   expect(results.map(inShort)).toEqual(['INSUFFICIENT_BALANCE', 5n, 'INSUFFICIENT_BALANCE'])
   expect(results.map((result) => result.kind === 'outcome' && result.replay !== undefined)).toEqual([false, true, true])
@@ -83,7 +74,7 @@ test('a repeat in the middle of a list does not let the postings behind it overt
 const ignore = () => {}
 
 const pendingAfter = (predecessor: ReturnType<typeof newPending> | undefined) =>
-  newPending(posting({ walletId: 'w' }, 1n), 0, predecessor, ignore, ignore)
+  newPending(newPosting({ walletId: 'w' }, 1n), 0, predecessor, ignore, ignore)
 
 test('a posting joins a batch only when every predecessor has its answer or is in that batch', () => {
   const first = pendingAfter(undefined)

@@ -15,6 +15,7 @@ import {
 } from '../../../test/batch-model.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { postFastHere } from '../../../test/post-fast.ts'
+import { newPosting, pendingOf } from '../../../test/postings.ts'
 import { newApp, openTestService, type TestService } from '../../../test/service.ts'
 import { newId, newServiceUserId } from '../../actions/tokens.ts'
 import type { Wallet } from '../../ledger/decide.ts'
@@ -23,7 +24,7 @@ import { allPost, sumUp } from '../../ledger/plan.ts'
 import { referenceKeyOf, referenceKeyOfUuid } from '../outcomes.ts'
 import { postLocked } from './careful-statement.ts'
 import { openWriterClient, type WriterClient } from './connection.ts'
-import { newPending, type HoldResult, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
+import type { HoldResult, PendingPosting, Posting, PostingResult } from './posting.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 setDefaultTimeout(60_000)
@@ -125,17 +126,13 @@ async function startRun(states: readonly Start[]): Promise<[Run, Model]> {
 async function holdAtStart({ name, wallets }: Run, states: readonly Start[]): Promise<void> {
   const holds = states.flatMap(({ heldMinor = 0n }, i) => (heldMinor > 0n ? [{ heldMinor, wallet: wallets[i]! }] : []))
   const pending = holds.map(({ heldMinor, wallet: { id, links } }) =>
-    pendingOf({
-      by: { clientId: clientIds[0], serviceUserId: links[0] },
-      amountMinor: -heldMinor,
-      isReversal: false,
-      referenceKey: referenceKeyOf({ namespace: `hold:${name}`, type: 'TEST', id }),
-      counterAccount: `${name}:link 0`,
-      referenceType: 'TEST',
-      referenceId: id,
-      description: null,
-      hold: { kind: 'reserve', seconds: 600 },
-    }),
+    pendingOf(
+      newPosting({ clientId: clientIds[0], serviceUserId: links[0] }, -heldMinor, {
+        referenceKey: referenceKeyOf({ namespace: `hold:${name}`, type: 'TEST', id }),
+        counterAccount: `${name}:link 0`,
+        hold: { kind: 'reserve', seconds: 600 },
+      }),
+    ),
   )
   if (pending.length === 0) return
   const { answers } = await postLocked(direct.client, pending, { isPatient: true, writer: direct.number })
@@ -163,18 +160,15 @@ function postingOf({ name, wallets, references }: Run, ask: Ask): Posting {
   }
   const referenceKey = referenceKeyOf({ namespace: name, type: 'TEST', id: String(ask.reference) })
   references.set(referenceKey, ask.reference)
-  return {
-    by: byWay[ask.way],
-    amountMinor: ask.amountMinor,
+  return newPosting(byWay[ask.way], ask.amountMinor, {
     isReversal: ask.isReversal,
     isByOperator: ask.isByOperator,
     referenceKey,
     counterAccount: ask.way === 'service' ? 'cards' : `${name}:${ask.way}`,
-    referenceType: 'TEST',
     referenceId: String(ask.reference),
     description: ask.isPoison ? 'a\u0000b' : null,
     hold: ask.isHold ? { kind: 'reserve', seconds: 600 } : undefined,
-  }
+  })
 }
 
 /** Through the writer: fast lanes first, and the careful lanes for the rest. */
@@ -199,15 +193,6 @@ async function postDirectly(run: Run, list: readonly Ask[]): Promise<Answer[]> {
   }
   return pending.map((each) => answers.get(each) as PostingResult)
 }
-
-const pendingOf = (posting: Posting) =>
-  newPending(
-    posting,
-    performance.now(),
-    undefined,
-    () => {},
-    () => {},
-  )
 
 const walletsSql = 'select id, balance, held, sequence, frozen_for from wallets where id = any($1::uuid[])'
 const transfersSql = `select wallet_id, sequence, amount, balance_after, reference_key, counter_account from transfers

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expectBalancedBooks } from '../../../test/books.ts'
+import { newPosting } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
-import { referenceKeyOf } from '../outcomes.ts'
 import type { Posting, PostingResult } from './posting.ts'
 import { openWriter, type Writer } from './writer.ts'
 
@@ -33,16 +33,8 @@ afterAll(async () => {
 })
 
 const users = (count: number) => newUsers(opened.service, { clientId }, count)
-const posting = ({ serviceUserId }: TestUser, amountMinor: bigint, reference: string): Posting => ({
-  by: { clientId, serviceUserId },
-  amountMinor,
-  isReversal: false,
-  referenceKey: referenceKeyOf({ namespace: 'repeats', type: 'TEST', id: reference }),
-  counterAccount: `app:${clientId}`,
-  referenceType: 'TEST',
-  referenceId: reference,
-  description: null,
-})
+const posting = ({ serviceUserId }: TestUser, amountMinor: bigint, referenceId: string) =>
+  newPosting({ clientId, serviceUserId }, amountMinor, { referenceId })
 const postAll = async (postings: readonly Posting[]) => {
   const results = await Promise.all(postings.map(writer.openList()))
   // A batch is reported after its answers.

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { findCluster } from '../../../test/postgres.ts'
+import { newPosting } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
-import { referenceKeyOf } from '../outcomes.ts'
 import { enqueue } from './fair-queue.ts'
 import { addToFastLane, isCrowded, openFastLane } from './fast-lane.ts'
 import { newPending, Unavailable, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
@@ -50,17 +50,8 @@ afterAll(async () => {
   await opened.close()
 })
 
-let count = 0
-const credit = ({ clientId, users }: Tenant, i = 0, id = `s-${++count}`): Posting => ({
-  by: { clientId, serviceUserId: users[i % users.length]!.serviceUserId },
-  amountMinor: 1n,
-  isReversal: false,
-  referenceKey: referenceKeyOf({ namespace: `app:${clientId}`, type: 'TEST', id }),
-  counterAccount: `app:${clientId}`,
-  referenceType: 'TEST',
-  referenceId: id,
-  description: null,
-})
+const credit = ({ clientId, users }: Tenant, i = 0, changes: Partial<Posting> = {}) =>
+  newPosting({ clientId, serviceUserId: users[i % users.length]!.serviceUserId }, 1n, changes)
 const credits = (tenant: Tenant, length: number) => Array.from({ length }, (_, i) => credit(tenant, i))
 /** Each on its own, as requests that arrive together are. */
 const send = (postings: readonly Posting[]) =>
@@ -186,7 +177,9 @@ test.skipIf(isOnCluster)(
 test('repeats of a reference get one outcome while another app crowds the lane', async () => {
   await openExpressLane()
   const many = await crowd()
-  const results = await Promise.all(send(Array.from({ length: 60 }, () => credit(other, 0, 'repeated'))))
+  const results = await Promise.all(
+    send(Array.from({ length: 60 }, () => credit(other, 0, { referenceId: 'repeated' }))),
+  )
   expect(results.filter((result) => result.kind === 'outcome' && !result.replay)).toHaveLength(1)
   await untilAnswered(many)
 })
@@ -278,7 +271,9 @@ test('the movements of the service itself are one share among those of the apps'
   )
   const counter = countAnswers(many)
   // All but the first use of a reference that several users share are decided in the careful lane, as the movements are.
-  const results = await Promise.all(send(other.users.slice(0, 20).map((_, i) => credit(other, i, 'shared'))))
+  const results = await Promise.all(
+    send(other.users.slice(0, 20).map((_, i) => credit(other, i, { referenceId: 'shared' }))),
+  )
   expect(results.filter((result) => result.kind === 'outcome' && result.replay)).toHaveLength(19)
   expect(counter.answered).toBeLessThanOrEqual(4_000)
   await untilAnswered(many)

@@ -4,6 +4,7 @@ import { lockWaitsSql } from '../../../test/lock-waits.ts'
 import { decideCases } from '../../../test/decide-cases.ts'
 import { openForwarder } from '../../../test/forwarder.ts'
 import { findCluster } from '../../../test/postgres.ts'
+import { newPosting, pendingOf } from '../../../test/postings.ts'
 import {
   linkUser,
   newApp,
@@ -24,8 +25,7 @@ import type { App } from '../apps.ts'
 import { postLocked } from './careful-statement.ts'
 import { openWriterClient } from './connection.ts'
 import type { Queryable } from '../connection/database.ts'
-import { referenceKeyOf } from '../outcomes.ts'
-import { newPending, Unavailable } from './posting.ts'
+import { Unavailable } from './posting.ts'
 import { updateLinkDisconnected } from '../links.ts'
 import { captureStatement } from './fast-captures.ts'
 import { expiryStatement } from './fast-expiries.ts'
@@ -228,16 +228,7 @@ test('a wire that goes silent is given up in time, and the posting is answered o
 
 test('time that a posting waited before it reached the writer counts towards its deadline', async () => {
   const user = await walletWith(10n, null)
-  const { referenceKey, ...posting } = {
-    by: { walletId: user.userId },
-    amountMinor: 1n,
-    isReversal: false,
-    referenceKey: '0'.repeat(32),
-    counterAccount: 'cards',
-    referenceType: 'TEST',
-    referenceId: 'late',
-    description: null,
-  }
+  const posting = newPosting({ walletId: user.userId }, 1n)
   const wire = await openForwarder(opened.service.db.connection)
   const writer = openWriter(wire.connection, 1, {
     batch: () => {},
@@ -247,7 +238,7 @@ test('time that a posting waited before it reached the writer counts towards its
     outage: () => {},
   })
   wire.cut()
-  const late = writer.post({ ...posting, referenceKey }, performance.now() - 8_000)
+  const late = writer.post(posting, performance.now() - 8_000)
   expect(await late.catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
   wire.mend()
   await writer.close()
@@ -378,7 +369,7 @@ describe('a batch', () => {
     } as unknown as Queryable
     const { answers } = await postLocked(
       watched,
-      users.map((user) => pendingOf(user, 5n)),
+      users.map((user) => movementOf(user, 5n)),
       { isPatient: false, writer: number },
     )
     await client.end()
@@ -393,7 +384,7 @@ test('a wallet that another transaction holds is skipped, and not waited for', a
   const other = await opened.service.db.pool.connect()
   await other.query('begin')
   await other.query('select 1 from wallets where id = $1 for update', [held.userId])
-  const batch = [pendingOf(free, 5n), pendingOf(held, 5n)]
+  const batch = [movementOf(free, 5n), movementOf(held, 5n)]
   const done = await postLocked(client, batch, { isPatient: false, writer: number })
   expect([done.answers.map(([, result]) => said(result)), done.held]).toEqual([[1_005n], [batch[1]!]])
   await other.query('rollback')
@@ -441,23 +432,8 @@ const newServiceUser = async () => {
 }
 
 /** A movement of the service itself. */
-const pendingOf = ({ userId }: TestUser, amountMinor: bigint) =>
-  newPending(
-    {
-      by: { walletId: userId },
-      amountMinor,
-      isReversal: false,
-      referenceKey: referenceKeyOf({ namespace: 'service', type: 'TEST', id: `own-${++count}` }),
-      counterAccount: 'cards',
-      referenceType: 'TEST',
-      referenceId: `own-${count}`,
-      description: null,
-    },
-    performance.now(),
-    undefined,
-    () => {},
-    () => {},
-  )
+const movementOf = ({ userId }: TestUser, amountMinor: bigint) =>
+  pendingOf(newPosting({ walletId: userId }, amountMinor))
 
 /** The results when the first posting, of another process, commits while the others wait for its wallet. */
 const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
@@ -473,7 +449,7 @@ const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
       return await (client.query as (...query: unknown[]) => Promise<unknown>)(...query)
     },
   } as unknown as Queryable
-  const other = postLocked(held, [pendingOf(user, first)], { isPatient: true, writer: number })
+  const other = postLocked(held, [movementOf(user, first)], { isPatient: true, writer: number })
   const isHeld = async () =>
     (await pool.query('select 1 from wallets where id = $1 for update skip locked', [user.userId])).rowCount === 0
   while (!(await isHeld())) await Bun.sleep(5)
