@@ -2,7 +2,13 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Queryable } from '../../src/store/connection/database.ts'
 import { listIncarnationLeaves, listIncarnations } from '../../src/store/proofs/incarnations.ts'
-import { findNewestCheckpoint, listLeafHashes, listSealedStates } from '../../src/store/proofs/proof-log.ts'
+import {
+  findLatestCheckpoint,
+  findNewestCheckpoint,
+  listLeafHashes,
+  listOtherOrigins,
+  listSealedStates,
+} from '../../src/store/proofs/proof-log.ts'
 import { nextSealed } from '../../src/store/proofs/wallet-trees.ts'
 import { openTestService, type TestService } from '../service.ts'
 
@@ -23,7 +29,8 @@ beforeAll(async () => {
     [busy],
   )
   await pool.query(
-    `insert into log_checkpoints (origin, size, note) select 'a/books/b', i, repeat('x', 300) from generate_series(1, 30000) i`,
+    `insert into log_checkpoints (origin, size, note, at)
+     select 'a/books/b', i, repeat('x', 300), now() - (30000 - i) * interval '1 minute' from generate_series(1, 30000) i`,
   )
   await pool.query(
     `insert into log_incarnations (number, id, previous, reason) select i, i, i - 1, 'moved' from generate_series(1, 30000) i`,
@@ -53,6 +60,7 @@ const reads: [string, (db: Queryable) => Promise<unknown>][] = [
   ['the states of a wallet', (db) => listSealedStates(db, busy, 10_000, 29_000, 100)],
   ['the leaves', (db) => listLeafHashes(db, 10_000, 1_000)],
   ['the newest checkpoint', (db) => findNewestCheckpoint(db, 'a/books/b')],
+  ['the last checkpoint of any name', (db) => findLatestCheckpoint(db)],
   ['the newest incarnations', (db) => listIncarnations(db, 10)],
 ]
 
@@ -66,6 +74,7 @@ async function expectWalks(): Promise<void> {
     (db: Queryable) => nextSealed(db, null, 100),
   ])
     expect(await stepsFor(read)).not.toContain('Sort')
+  expect(await stepsFor((db) => listOtherOrigins(db, 'c/books/b', 'b'))).not.toContain('Seq Scan')
 }
 
 test('without statistics', expectWalks)

@@ -453,6 +453,7 @@ create table log_checkpoints (
   at timestamp with time zone not null default clock_timestamp(),
   constraint log_checkpoints_pkey PRIMARY KEY (origin, size)
 );
+CREATE INDEX log_checkpoints_at ON log_checkpoints USING btree (at, size);
 CREATE TRIGGER log_checkpoints_append_only BEFORE DELETE OR UPDATE ON log_checkpoints FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER log_checkpoints_never_emptied BEFORE TRUNCATE ON log_checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 revoke delete, truncate, update on log_checkpoints from current_user;

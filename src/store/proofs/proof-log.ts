@@ -129,7 +129,7 @@ export async function findNewestCheckpoint(db: Queryable, origin: string): Promi
 /** Of any name: the one that was signed last. */
 export async function findLatestCheckpoint(db: Queryable): Promise<StoredCheckpoint | undefined> {
   const { rows } = await db.query<StoredCheckpoint>(
-    'select origin, size::float8 as size, note from log_checkpoints order by at desc, size desc limit 1',
+    'select origin, size::float8 as size, note from log_checkpoints c order by at desc, c.size desc limit 1',
   )
   return maybe(rows)
 }
@@ -137,7 +137,7 @@ export async function findLatestCheckpoint(db: Queryable): Promise<StoredCheckpo
 /** Other names under which this incarnation was signed in the last hour: processes with another host in PUBLIC_URL use this database. */
 export async function listOtherOrigins(db: Queryable, origin: string, id: string): Promise<readonly string[]> {
   const { rows } = await db.query<{ origin: string }>(
-    `select origin from log_checkpoints where origin <> $1 and right(origin, length($2)) = $2 and at > clock_timestamp() - interval '1 hour'
+    `select origin from log_checkpoints where origin <> $1 and right(origin, length($2)) = $2 and at > now() - interval '1 hour'
      group by origin order by max(at) desc limit 5`,
     [origin, `/books/${id}`],
   )
