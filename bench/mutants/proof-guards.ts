@@ -45,6 +45,8 @@ export const proofGuards: readonly Guarded[] = [
     tests: [leaves],
     mutants: [
       [`    hashSalt(sequence, ownSalt)\n`, ``],
+      [`  if (scratch !== usualTexts) bytes.set(ownSalt)\n`, ``],
+      [`      await nextTurn()\n`, ``],
       [`    if (!isMarked && !isAlone) return undefined\n`, ``],
       [`  if (!isAlone && cursor.marks > 0) return undefined\n`, ``],
       [`isRead && cursor.absentCount === columns.absentCount`, `isRead`],
@@ -54,10 +56,13 @@ export const proofGuards: readonly Guarded[] = [
   {
     area: 'proofs',
     file: 'src/actions/proofs/seal-books.ts',
-    tests: [prove],
+    tests: [prove, 'src/actions/proofs/seal-books.test.ts'],
     mutants: [
       [` && locked.nextPassAt > locked.now)`, ` && false)`],
       [`index, hash: hash.slice() })`, `index, hash })`],
+      [`left === 0 || grown.length === limits.grown`, `left === 0`],
+      [`left === 0 || grown.length === limits.grown`, `grown.length === limits.grown`],
+      [`until < checkedUpTo && sealed.has(walletId)`, `false`],
     ],
   },
   {

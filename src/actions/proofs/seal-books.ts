@@ -31,19 +31,25 @@ import { readOutside } from './outside.ts'
 import { sealDay } from './seal-day.ts'
 
 /** Sealing a page takes about 100 ms. */
-const pageLimits: PageLimits = { wallets: 20_000, grown: 3_000, entries: 20_000 }
+const pageLimits: PageLimits = { wallets: 20_000, grown: 3_000, entries: 30_000 }
+/** The first page finds out how many wallets fill one. */
+const grownAtFirst = 500
 const betweenPassesMs = 10 * 60_000
 
 /** The job: takes the steps of a pass that is due, until the pass ends or another process has the log. */
 export async function sealBooks(sealing: Sealing): Promise<void> {
   const log = await beginLog(sealing)
   if (!(await canSign(sealing, log))) return refuseLate(log)
-  for (;;) {
-    const after = await transact(sealing.db, async (tx) => await takeStep(tx, sealing))
-    if (!after) return
-    if (after.passStartedAt === null) return await signCheckpoint(sealing, after)
+  for (let limits = { ...pageLimits, grown: grownAtFirst }; ;) {
+    const step = await transact(sealing.db, async (tx) => await takeStep(tx, sealing, limits))
+    if (!step) return
+    if (step.log.passStartedAt === null) return await signCheckpoint(sealing, step.log)
+    limits = { ...limits, grown: nextGrownLimit(step.grown) }
   }
 }
+
+/** Reading a wallet that no longer fits into the page costs as much as one that does. */
+const nextGrownLimit = (grown: number) => Math.min(pageLimits.grown, Math.max(2 * grown, 100))
 
 /** Without the key it is left to the processes that have it, as long as they seal. */
 function refuseLate({ nextPassAt, now }: LogState): void {
@@ -65,14 +71,18 @@ export async function beginLog(sealing: Sealing): Promise<LogState> {
 }
 
 /** One page of wallets and of audit records. Undefined where nothing is due, or another process seals. */
-async function takeStep(tx: Transaction, sealing: Sealing): Promise<LogState | undefined> {
+async function takeStep(
+  tx: Transaction,
+  sealing: Sealing,
+  limits: PageLimits,
+): Promise<{ readonly log: LogState; readonly grown: number } | undefined> {
   const locked = await lockLog(tx)
   if (!locked || (locked.passStartedAt === null && locked.nextPassAt > locked.now)) return undefined
   const state = await enterIncarnation(tx, sealing, locked)
   const startedAt = state.passStartedAt ?? state.now
   const records = await sealRecords(tx, await sealDay(tx, state, sealing.config.currency.code))
-  const page = await nextGrown(tx, state.passFrom, pageLimits)
-  const { grown, isFull } = cut(page.grown)
+  const page = await nextGrown(tx, state.passFrom, limits)
+  const { grown, isFull } = cut(page.grown, limits)
   const { peaks, sealed } = await sealTrees(tx, records.log, grown, sealing.config.currency.code)
   const next = isFull ? await followingOf(tx, grown.at(-1)!, sealed) : page.until
   const isLast = next === null && records.areAll
@@ -90,7 +100,7 @@ async function takeStep(tx: Transaction, sealing: Sealing): Promise<LogState | u
         sealedUpTo: state.sealedUpTo,
       }
   await updatePass(tx, pass)
-  return { ...records.log, ...pass, peaks }
+  return { log: { ...records.log, ...pass, peaks }, grown: grown.length }
 }
 
 const recordsPerStep = 5_000
@@ -113,15 +123,18 @@ async function sealRecords(
 type Growth = GrownWallet & { readonly until: number }
 
 /** The entries of all but the last wallet fit into one page, and the last one is cut. */
-function cut(wallets: readonly GrownWallet[]): { readonly grown: readonly Growth[]; readonly isFull: boolean } {
-  let left = pageLimits.entries
+function cut(
+  wallets: readonly GrownWallet[],
+  limits: PageLimits,
+): { readonly grown: readonly Growth[]; readonly isFull: boolean } {
+  let left = limits.entries
   const grown = wallets.map((wallet): Growth => {
     const size = wallet.tree?.peaks.size ?? 0
     const until = Math.min(wallet.checkedUpTo, size + left)
     left -= until - size
     return { ...wallet, until }
   })
-  return { grown, isFull: left === 0 || grown.length === pageLimits.grown }
+  return { grown, isFull: left === 0 || grown.length === limits.grown }
 }
 
 /** The next step goes on with a wallet that was cut, unless nothing of it could be sealed. */

@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { entryLeaf, hashTexts, type EntryTexts } from '../../../sdk/verify/leaves.ts'
+import type { QueryConfig } from 'pg'
 import { hashLeaf } from '../../proof/merkle.ts'
 import { openTestService, type TestService } from '../../../test/service.ts'
+import type { Queryable } from '../connection/database.ts'
 import { entrySalt, hashEntries, hashFoundEntries, type LeafRange } from './entry-leaves.ts'
 import { splitHashes } from './subtrees.ts'
 
@@ -107,7 +109,7 @@ test('texts of every kind give the leaves that a verifier computes, in ranges th
 })
 
 test('a range of more entries than one query reads is hashed in pieces', async () => {
-  const many = entriesOf(4_100, plain)
+  const many = entriesOf(10_100, plain)
   const few = entriesOf(2, plain)
   const wallets = [
     { entries: few, range: await newWallet(few) },
@@ -121,6 +123,25 @@ test('a range of more entries than one query reads is hashed in pieces', async (
   )
   for (const [i, { entries, range }] of wallets.entries())
     expect(inHex(found[i]!)).toEqual(await expected(range, entries))
+})
+
+test('other work of the process has its turn while the entries of one query are hashed', async () => {
+  const ranges = [await newWallet(entriesOf(2_500, plain)), await newWallet(entriesOf(500, plain))]
+  let [turns, turnsAtAnswer, isOver] = [0, 0, false]
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  const { pool } = rig.service.db
+  const query = async (asked: QueryConfig) => {
+    const answer = await pool.query(asked)
+    turnsAtAnswer = turns
+    return answer
+  }
+  setImmediate(count)
+  await hashEntries({ query } as Queryable, ranges, 'EUR')
+  isOver = true
+  expect(turns).toBeGreaterThan(turnsAtAnswer)
 })
 
 test('a range without some of its entries has the hashes of the others, and other ranges are whole', async () => {
