@@ -26,8 +26,9 @@ export type Pair = {
   readonly close: () => Promise<void>
 }
 
-export async function startPair(): Promise<Pair> {
-  const folder = await mkdtemp(join(tmpdir(), 'billfold-standby-'))
+/** The data of both servers is in a new folder in `parent`. */
+export async function startPair(parent = tmpdir()): Promise<Pair> {
+  const folder = await mkdtemp(join(parent, 'billfold-standby-'))
   const account = (await chooseAccount(folder, join(folder, 'primary'))) ?? ownAccount()
   await chmod(folder, 0o755)
   await chown(folder, account.uid, account.gid)

@@ -2,8 +2,9 @@
 import { startPair } from '../../test/standby.ts'
 import { databaseOn, type BenchDatabase } from '../cluster.ts'
 
-export async function openPair() {
-  const pair = await startPair()
+/** The data is on the disk of that folder: a long run writes more than fits into memory, where the temporary folder may be. */
+export async function openPair(folder: string) {
+  const pair = await startPair(folder)
   const { primary, asAdmin, standby } = pair
   const urlOf = ({ host, port }: typeof primary) => `postgres://billfold@${host}:${port}/billfold`
   /** The server that takes writes, as a superuser. */

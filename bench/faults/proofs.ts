@@ -47,6 +47,8 @@ export function startProofRun(
 ): ProofRun {
   const state = { isOn: true }
   const notes = new Set<string>()
+  /** From the services and not only from proofs: a short or slow run may have no proof before the failover, which changes the key. */
+  const keys = new Set<string>()
   const proofs: Kept[] = []
   const passes = new Set<string>()
   const falseAlarms: string[] = []
@@ -69,6 +71,8 @@ export function startProofRun(
       if (row?.['sealed_up_to']) passes.add(row['sealed_up_to'])
     }),
     repeat(250, async () => {
+      const key = await get('/api/log/key')
+      if (key?.status === 200) keys.add((await key.text()).trim())
       const response = await get('/api/log/checkpoint')
       if (response?.status === 200) notes.add(await response.text())
     }),
@@ -81,6 +85,7 @@ export function startProofRun(
       if (response?.status !== 200) return
       const { proof, key } = (await response.json()) as { proof: string; key: string }
       proofs.push({ file: proof, key })
+      keys.add(key)
     }),
   ]
   const readPublished = async () => {
@@ -88,10 +93,9 @@ export function startProofRun(
     return await Promise.all(names.map(async (name) => await readFile(join(folder, name), 'utf8')))
   }
   const check = async () => {
-    const keys = [...new Set(proofs.map(({ key }) => key))]
     return [
       ...(await checkProofs(proofs)),
-      ...(await checkNotes(database, [...notes, ...(await readPublished())], keys)),
+      ...(await checkNotes(database, [...notes, ...(await readPublished())], [...keys])),
       ...(await listAlarms(database)),
     ]
   }

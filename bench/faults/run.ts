@@ -43,7 +43,7 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   console.log(
     `seed ${values.seed}, ${values.minutes} minutes, ${values.clients} clients, ${values.greedy} bulk requests of a greedy app, two services`,
   )
-  const opened = values.failover ? await openPairScene() : await openScene(dataDir)
+  const opened = values.failover ? await openPairScene(resultsDir) : await openScene(dataDir)
   const { database, postmasterPid, failOver, stop } = opened
   const target = await newApp(database, 200, join(folder, 'users'))
   const wallets = await database.query('select id from wallets order by id')
@@ -123,8 +123,8 @@ type Opened = Pick<Scene, 'postmasterPid'> & {
   readonly stop: () => Promise<void>
 }
 
-async function openPairScene(): Promise<Opened> {
-  const pair = await openPair()
+async function openPairScene(folder: string): Promise<Opened> {
+  const pair = await openPair(folder)
   return { ...pair, servers: () => [pair.database.connection], postmasterPid: undefined }
 }
 
@@ -219,5 +219,11 @@ function countText(count: Count, times: Times, proofs: ProofCount): string {
   const { isExact, ...figures } = count
   const figureLines = Object.entries(figures).map(([name, value]) => `  ${name.padEnd(40)} ${JSON.stringify(value)}`)
   const proofLines = Object.entries(proofs).map(([name, value]) => `  ${name.padEnd(40)} ${JSON.stringify(value)}`)
-  return ['', ...faultLines, '', ...figureLines, '', ...proofLines, isExact ? 'exact' : 'NOT EXACT'].join('\n')
+  const { lost, doubled, greedy, failedInCalm, askedInCalm } = count
+  const goals = [
+    `lost ${lost + greedy.lost}, doubled ${doubled + greedy.doubled}`,
+    `beside the greedy app ${failedInCalm.length} of ${askedInCalm} requests between two faults failed`,
+    isExact ? 'exact' : 'NOT EXACT',
+  ].join(', ')
+  return ['', ...faultLines, '', ...figureLines, '', ...proofLines, '', goals].join('\n')
 }
