@@ -27,7 +27,7 @@ export type DatabaseGauges = {
   readonly maxConnections: number
   /** Statements of this role that wait on the server, by PostgreSQL's wait_event_type. */
   readonly waits: Readonly<Record<WaitKind, number>>
-  /** Transactions since the oldest row that is not frozen. PostgreSQL refuses writes near two thousand million. */
+  /** Transactions since the oldest row that is not frozen. PostgreSQL refuses writes at about two billion. */
   readonly transactionAge: number
   /** This process's clock minus the database's. */
   readonly clockSkewSeconds: number

@@ -62,7 +62,7 @@ function idle(state: BooksState): StepResult {
 type Page = {
   readonly faults: readonly Fault[]
   readonly entries: number
-  /** Null when all is compared. */
+  /** Null after the last page. */
   readonly next: Pick<LogCursor, 'peaks' | 'wallet'> | null
 }
 

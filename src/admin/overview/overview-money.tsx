@@ -39,9 +39,9 @@ export type MoneyData = {
   readonly books: BooksState
   /** Jobs and work that failed three times in a row, or were given up. */
   readonly failing: readonly FailedWork[]
-  /** Apps whose calls were refused with 429 lately, most first. */
+  /** Apps whose calls were recently refused with 429; the app with the most refusals is first. */
   readonly throttled: readonly RefusedApp[]
-  /** Apps with many calls refused for their credentials lately, most first. */
+  /** Apps with many calls that were recently refused for their credentials, in the same order. */
   readonly refused: readonly RefusedApp[]
   /** Apps with endpoints that are ill or that the service disabled. */
   readonly troubled: readonly TroubledApp[]

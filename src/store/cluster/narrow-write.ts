@@ -7,7 +7,7 @@ import type { Queryable } from '../connection/open-client.ts'
 import { ledgerInserts, operationsSql, walletUpdateSql, type DecidedRows } from '../writer/ledger-rows.ts'
 import { roundTrip, walletClockSql } from './batch.ts'
 
-/** The clock as text, because a Date has no microseconds: an entry could be older than the one before it. */
+/** The time is read as text: a Date drops the microseconds, and an entry could then be older than the one before it. */
 const updateSql = `with changed as (${walletUpdateSql} and w.id = any($1::uuid[]) returning w.id, ${walletClockSql} as at)
   select id, at::text from changed`
 

@@ -47,7 +47,7 @@ export type ClientOptions = {
   readonly settings?: Readonly<Record<string, string>>
   /** Per server that is tried. */
   readonly connectWithinMs?: number
-  /** How many abandoned commits the server may have. With more, the connection is refused instead of adding one. */
+  /** The most abandoned commits the server may have. Above that no connection is opened, because each can add one. */
   readonly maxAbandoned?: number
   /** Sends a query without waiting for the answer of the one before. */
   readonly pipeline?: boolean

@@ -59,7 +59,7 @@ async function readLinks(packageDir: string): Promise<{ source: string; target: 
   return JSON.parse(text) as { source: string; target: string }[]
 }
 
-/** Checks three folders and one program: everything in the package has the same permissions. */
+/** Checks only three folders and one program, because all files of the package have the same permissions. */
 async function canRun(account: Account, root: string): Promise<boolean> {
   if (account.spawn.uid === undefined) return true
   for (const folder of ['bin', 'lib', 'share']) {

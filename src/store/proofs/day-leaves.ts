@@ -82,7 +82,7 @@ export async function insertDay(tx: Transaction, day: SealedDay): Promise<void> 
   )
 }
 
-/** A leaf of kind `books`, and its day; null where that is gone. */
+/** A leaf of kind `books`, and the day that it seals; `day` is null if the row of that day is missing. */
 export type DayLeaf = { readonly number: number; readonly hash: Uint8Array; readonly day: SealedDay | null }
 
 /** Oldest first, from leaf `from` up to, without, leaf `until`. */
