@@ -39,9 +39,18 @@ let receiver: WebhookReceiver
 let endpointId: string
 /** The app's last number before the test. */
 let before: number
+/** Answers other than a success that the sender has read. */
+let failures = 0
 
 beforeAll(async () => {
   opened = await openTestService()
+  const { metrics } = opened.service
+  const count = metrics.webhook
+  const webhook: typeof count = (result) => {
+    count(result)
+    if (result !== 'accepted') failures++
+  }
+  Object.assign(metrics, { webhook })
   lane = await openLane(opened.service)
 })
 afterAll(async () => {
@@ -88,17 +97,19 @@ const replay = (range: ReplayRange) => replayEvents(opened.service, operator, en
 const ok = () => new Response(null, { status: 204 })
 const failing = () => new Response('broken', { status: 500 })
 /**
- * Answers the ill event first and later ones after it: only a success that follows a failure shows that the event is ill. The sender is in
- * this process, so it has read the failure when the pause is over.
+ * Answers the ill event first, and later ones once the sender has read that answer: only a success that follows a failure shows that the
+ * event is ill.
  */
 function unless(ill: number, isStillIll = () => true) {
-  const answered = Promise.withResolvers<void>()
+  const failuresBefore = failures
+  const answered = Promise.withResolvers<boolean>()
   return async (event: BillfoldEvent) => {
     if (own(event) === ill) {
-      answered.resolve()
-      return isStillIll() ? failing() : ok()
+      const isFailing = isStillIll()
+      answered.resolve(isFailing)
+      return isFailing ? failing() : ok()
     }
-    if (own(event) > ill) await answered.promise.then(() => Bun.sleep(100))
+    if (own(event) > ill && (await answered.promise)) await eventually(() => failures > failuresBefore, true)
     return ok()
   }
 }
