@@ -8,7 +8,7 @@ import { expectBalancedBooks } from './books.ts'
 import { newClient } from './client.ts'
 import { deviceOf } from './devices.ts'
 import { eventually } from './eventually.ts'
-import { lockWaitsSql } from './lock-waits.ts'
+import { beginPatiently, lockWaitsSql } from './lock-waits.ts'
 import { startMailServer, type MailServer } from './mail-server.ts'
 import { newOperator, type TestOperator } from './operator.ts'
 import { newEmail, newPage } from './page.ts'
@@ -89,8 +89,7 @@ async function signIn(process: number): Promise<() => Promise<Answer>> {
 async function race(...starts: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
   const holder = await opened.service.db.longRunning.pool.connect()
   try {
-    await holder.query('begin')
-    await holder.query('set local idle_in_transaction_session_timeout = 0')
+    await beginPatiently(holder)
     await holder.query('select 1 from users where id = $1 for update', [user.userId])
     const answers = starts.map((start) => start())
     const state = { isAnswered: false }

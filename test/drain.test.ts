@@ -1,6 +1,7 @@
 /** Work that hangs does not delay the end of the process beyond its limit. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { beginPatiently } from './lock-waits.ts'
 import { isStopped, makeFolder, postmasterPid, removeFolder } from './embedded-process.ts'
 import { openForwarder } from './forwarder.ts'
 import { newClient } from './client.ts'
@@ -68,8 +69,7 @@ test('half a body is refused when the drain begins, and a whole request before i
   const client = newClient(service.send, app, service.url)
   expect((await client.credit(serviceUserId, 10)).status).toBe(200)
   const holder = await opened.service.db.pool.connect()
-  await holder.query('begin')
-  await holder.query('set local idle_in_transaction_session_timeout = 0')
+  await beginPatiently(holder)
   await holder.query('select 1 from wallets where id = $1 for update', [userId])
   const answered: string[] = []
   // The debit waits for the row until its limit, which ends before a limit of seven seconds for the body would.

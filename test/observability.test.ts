@@ -1,6 +1,7 @@
 /** What operators see from outside. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import manifest from '../package.json' with { type: 'json' }
+import { beginPatiently } from './lock-waits.ts'
 import { startJobs } from '../src/actions/jobs.ts'
 import { checkBooks } from '../src/actions/money/check-books.ts'
 import { createOperator } from '../src/actions/operators/manage-operators.ts'
@@ -96,8 +97,7 @@ test('what waits in the database is reported with its age, and what the server s
     `insert into work (kind, key, due_at, created_at) values ('send-mail', 'waits', now(), now() - interval '1 h')`,
   )
   const holder = await pool.connect()
-  await holder.query('begin')
-  await holder.query('set local idle_in_transaction_session_timeout = 0')
+  await beginPatiently(holder)
   await holder.query('select 1 from users where id = $1 for update', [userId])
   const waiter = opened.service.db.longRunning.pool.query('select 1 from users where id = $1 for update', [userId])
   const near = async (name: string, seconds: number) => expect(await metric(name)).toBeWithin(seconds, seconds + 600)

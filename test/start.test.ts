@@ -7,7 +7,7 @@ import { isAlive } from '../src/store/embedded/server-process.ts'
 import { newClient } from './client.ts'
 import { eventually } from './eventually.ts'
 import { getText, openConnection } from './keep-alive.ts'
-import { lockWaitsSql } from './lock-waits.ts'
+import { beginPatiently, lockWaitsSql } from './lock-waits.ts'
 import { startProcess, workersOf } from './process.ts'
 import { newApp, newUser, openTestService, type TestService } from './service.ts'
 import { freePort } from './free-port.ts'
@@ -128,8 +128,7 @@ describe('the end', () => {
     const client = newClient(service.send, app, service.url)
     await client.credit(user.serviceUserId, 10)
     const blocker = await opened.service.db.pool.connect()
-    await blocker.query('begin')
-    await blocker.query('set local idle_in_transaction_session_timeout = 0')
+    await beginPatiently(blocker)
     await blocker.query('select 1 from wallets where id = $1 for update', [user.userId])
     const debit = client.debit(user.serviceUserId, 1)
     debit.catch(() => {})

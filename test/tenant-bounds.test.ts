@@ -1,5 +1,6 @@
 /** What one app or one stranger may have under way: beyond it 429 or 401, before a body is parsed, and no other app notices. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { beginPatiently } from './lock-waits.ts'
 import { openQuota } from '../src/actions/apps/quota.ts'
 import { updateApp } from '../src/actions/apps/manage-apps.ts'
 import { findApp } from '../src/store/apps.ts'
@@ -67,8 +68,7 @@ const sendBulk = (body: unknown) => send('/api/server/wallet/bulk', JSON.stringi
 /** Another transaction that locks the wallet's row: what is asked of it stays under way. */
 async function hold({ userId }: TestUser): Promise<PooledClient> {
   const stranger = await opened.service.db.pool.connect()
-  await stranger.query('begin')
-  await stranger.query('set local idle_in_transaction_session_timeout = 0')
+  await beginPatiently(stranger)
   await stranger.query('select 1 from wallets where id = $1 for update', [userId])
   return stranger
 }
@@ -131,7 +131,7 @@ test('an app may have a quarter of its bound in reads, and the reads of another 
   }
   const readsOf = ({ clientId }: Credentials) => opened.service.quota.underWay(clientId, 'reads')
   const stranger = await opened.service.db.longRunning.pool.connect()
-  await stranger.query('begin')
+  await beginPatiently(stranger)
   await stranger.query('lock table wallets in access exclusive mode')
   const held = [read(greedy, greedyUser), read(greedy, greedyUser)]
   await eventually(() => readsOf(greedy), 2)

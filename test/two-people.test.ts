@@ -1,5 +1,6 @@
 /** Orders of money by operators, sent to two real processes at once: an id binds its content, and a limit is on the person. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beginPatiently } from './lock-waits.ts'
 import { formTokenOf } from '../src/actions/operators/manage-sessions.ts'
 import { findWallet } from '../src/store/wallets.ts'
 import { expectBalancedBooks } from './books.ts'
@@ -146,8 +147,7 @@ async function sendHeld(
   order: () => Promise<Answer>,
 ): Promise<{ first: Promise<Answer>; release: () => Promise<void> }> {
   const blocker = await opened.service.db.longRunning.pool.connect()
-  await blocker.query('begin')
-  await blocker.query('set local idle_in_transaction_session_timeout = 0')
+  await beginPatiently(blocker)
   await blocker.query('select 1 from wallets where id = $1 for update', [walletId])
   const first = order()
   const ordered = `select 1 as ordered from audit where action = 'wallet.bonus-ordered' and subject = $1`

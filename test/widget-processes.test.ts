@@ -7,7 +7,7 @@ import { expectBalancedBooks } from './books.ts'
 import { newClient } from './client.ts'
 import { cookieOf, deviceOf } from './devices.ts'
 import { eventually, expectWithin } from './eventually.ts'
-import { lockWaitsSql } from './lock-waits.ts'
+import { beginPatiently, lockWaitsSql } from './lock-waits.ts'
 import { newEmail, newPage, readEvents } from './page.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import {
@@ -252,8 +252,7 @@ async function creditAndDelete(): Promise<number[]> {
   const own = await pageOf(0, member)
   const holder = await opened.service.db.pool.connect()
   try {
-    await holder.query('begin')
-    await holder.query('set local idle_in_transaction_session_timeout = 0')
+    await beginPatiently(holder)
     await holder.query('select 1 from wallets where id = $1 for update', [member.userId])
     const deletion = own.post(`/api/widget/account/delete?session=${session}`, { password })
     await waitForLock(1, deletion)

@@ -1,5 +1,6 @@
 /** POST /api/server/wallet/bulk: many operations, each answered as if it had been sent alone. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beginPatiently } from '../../test/lock-waits.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
 import { expectBalancedBooks } from '../../test/books.ts'
@@ -191,7 +192,7 @@ test('the operations of one user are decided in the order of the list, also wher
 test('the order of a list is kept while another transaction holds the wallet', async () => {
   const { userId, serviceUserId } = await newUser(opened.service, app)
   const holder = await opened.service.db.pool.connect()
-  await holder.query('begin')
+  await beginPatiently(holder)
   await holder.query('select 1 from wallets where id = $1 for update', [userId])
   const credits = Array.from({ length: 600 }, () => operation('credit', serviceUserId, 0.01))
   const posting = bulk([...credits, operation('debit', serviceUserId, 6)])

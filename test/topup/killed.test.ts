@@ -6,7 +6,7 @@ import { launchChromium } from '../chromium.ts'
 import { newClient } from '../client.ts'
 import { eventually } from '../eventually.ts'
 import { freePort } from '../free-port.ts'
-import { endLockWaitsSql, lockWaitsSql } from '../lock-waits.ts'
+import { beginPatiently, endLockWaitsSql, lockWaitsSql } from '../lock-waits.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, newUser, openTestService, type TestService } from '../service.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
@@ -33,7 +33,7 @@ afterAll(async () => {
 async function killWhileHeld(sql: string, values: string[], act: () => Promise<void>): Promise<void> {
   const { pool } = opened.service.db
   const holder = await pool.connect()
-  await holder.query('begin')
+  await beginPatiently(holder)
   await holder.query(sql, values)
   await act()
   await eventually(async () => (await pool.query(lockWaitsSql)).rowCount !== 0, true)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { beginPatiently } from '../lock-waits.ts'
 import { formTokenOf } from '../../src/actions/operators/manage-sessions.ts'
 import { planDays } from '../../src/actions/topups/reconcile.ts'
 import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
@@ -245,7 +246,7 @@ test('two processes read each day once', async () => {
 test('two days are never compared at once: each also resolves what the other has just found', async () => {
   await paid(25)
   const holder = await bench.service.db.pool.connect()
-  await holder.query('begin')
+  await beginPatiently(holder)
   await holder.query('select pg_advisory_xact_lock($1)', [locks.reconciliation])
   const reading = reconcile()
   const waits = `select 1 from pg_locks where locktype = 'advisory' and not granted and objid = ($1 & x'ffffffff'::bigint)::oid`

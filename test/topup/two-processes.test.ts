@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Send } from '../client.ts'
 import { eventually } from '../eventually.ts'
-import { endLockWaitsSql, lockWaitsSql } from '../lock-waits.ts'
+import { beginPatiently, endLockWaitsSql, lockWaitsSql } from '../lock-waits.ts'
 import { startMailServer, type MailServer } from '../mail-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { notify } from '../../src/actions/mails/notify.ts'
@@ -176,7 +176,7 @@ async function endOrphans(): Promise<void> {
 /** Locks a row, so that the process stops exactly there. */
 async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id: string): Promise<void> {
   const holder = await bench.service.db.pool.connect()
-  await holder.query('begin')
+  await beginPatiently(holder)
   await holder.query(sql, values)
   const asked = bench.standIn.requests.length
   const confirmed = payer.confirm(id).catch(() => 'cut off')

@@ -1,5 +1,6 @@
 /** The sweep: closes what has expired, of all apps in turn, once, and is not stopped by a wallet that cannot be changed. */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newClient } from '../../../test/client.ts'
 import { holdClient, holdOf, letHoldsAge } from '../../../test/holds.ts'
@@ -96,8 +97,7 @@ test('a wallet that another transaction has locked is left to the queue, and the
   const others = await placed(2, 1)
   await letHoldsAge(opened, 61)
   const stranger = await opened.service.db.pool.connect()
-  await stranger.query('begin')
-  await stranger.query(`set local idle_in_transaction_session_timeout = 0`)
+  await beginPatiently(stranger)
   await stranger.query('select 1 from wallets where id = $1 for update', [locked.walletIds[0]])
   await sweep()
   await stranger.query('rollback')
@@ -113,7 +113,7 @@ test('one process at a time closes them', async () => {
   const { app } = await placed(1, 1)
   await letHoldsAge(opened, 61)
   const other = await opened.service.db.pool.connect()
-  await other.query('begin')
+  await beginPatiently(other)
   await other.query('select pg_advisory_xact_lock($1)', [locks.sweepHolds])
   await sweep()
   expect(await countOpen(app)).toBe(1)

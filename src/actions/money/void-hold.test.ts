@@ -1,5 +1,6 @@
 /** An operator's void, beside another process that serves the app. */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newClient, type Client } from '../../../test/client.ts'
 import { holdClient, holdOf, letHoldsAge } from '../../../test/holds.ts'
@@ -100,7 +101,7 @@ test('the order is on record before the money is free', async () => {
   const { pool } = opened.service.db
   const lock = await pool.connect()
   try {
-    await lock.query('begin')
+    await beginPatiently(lock)
     await lock.query('select from wallets where id = $1 for update', [user.userId])
     const voided = release()
     while ((await records()).length === 0) await Bun.sleep(5)

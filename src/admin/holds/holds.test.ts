@@ -1,5 +1,6 @@
 /** The pages that show holds to operators. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import { getHoldLevels, listHoldsByKey, type HoldCursor } from '../../store/books/hold-lists.ts'
 import { newClient, type Client } from '../../../test/client.ts'
 import { holdClient, holdOf, letHoldsAge } from '../../../test/holds.ts'
@@ -156,7 +157,7 @@ describe('the form that voids a hold', () => {
   test('is answered with 503 while the wallet’s row is locked, and does its work when it is sent again', async () => {
     const other = await opened.service.db.pool.connect()
     const order = form()
-    await other.query('begin')
+    await beginPatiently(other)
     await other.query('select from wallets where id = $1 for update', [user.userId])
     try {
       const response = await press(order)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import { countCalls } from '../../actions/apps/count-calls.ts'
 import { newClient } from '../../../test/client.ts'
 import { newOperator, type TestOperator } from '../../../test/operator.ts'
@@ -120,7 +121,7 @@ test('an app whose calls were refused for their number is named on the overview,
   const client = newClient(bench.app.fetch, app)
   expect(await page()).not.toContain('Greedy Goods: calls refused')
   const holder = await bench.service.db.pool.connect()
-  await holder.query('begin')
+  await beginPatiently(holder)
   await holder.query('select 1 from wallets where id = $1 for update', [userId])
   const first = client.credit(serviceUserId, 1)
   while (bench.service.quota.underWay(app.clientId, 'operations') === 0) await Bun.sleep(5)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import { newClient } from '../../../test/client.ts'
 import { newOperator, type TestOperator } from '../../../test/operator.ts'
 import {
@@ -217,7 +218,7 @@ describe('an amount without a day', () => {
   test('says since when it searched, when the time was up', async () => {
     const { pool } = rig.service.db.longRunning
     const holder = await pool.connect()
-    await holder.query('begin')
+    await beginPatiently(holder)
     await holder.query('lock table transfers in access exclusive mode')
     const page = await pageOf('19.99').catch(String)
     await holder.query('rollback')
@@ -301,7 +302,7 @@ describe('operators', () => {
 test('a kind that does not answer is named, and the others show what they found', async () => {
   const { pool } = rig.service.db.longRunning
   const holder = await pool.connect()
-  await holder.query('begin')
+  await beginPatiently(holder)
   await holder.query('lock table settlements in access exclusive mode')
   const page = await pageOf('fernweh').catch(String)
   await holder.query('rollback')

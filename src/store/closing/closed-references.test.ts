@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { eventually } from '../../../test/eventually.ts'
-import { lockWaitsSql } from '../../../test/lock-waits.ts'
+import { beginPatiently, lockWaitsSql } from '../../../test/lock-waits.ts'
 import { findCluster } from '../../../test/postgres.ts'
 import { newPosting, pendingOf } from '../../../test/postings.ts'
 import { openRecordedWriter } from '../../../test/recorded-writer.ts'
@@ -127,7 +127,7 @@ describe.skipIf(isOnCluster)('a batch', () => {
   test('that waits for a wallet is before the closing, and the closing waits for it', async () => {
     const people = await users(8)
     const blocker = await pool().connect()
-    await blocker.query('begin')
+    await beginPatiently(blocker)
     await blocker.query('select from wallets where id = $1 for update', [people[0]!.userId])
     const ids = people.map(() => crypto.randomUUID())
     const batch = () => people.map((user, i) => posting(user, 10n, { referenceId: ids[i]! }))

@@ -9,7 +9,7 @@ import {
   seeded,
   sequencesOf,
 } from '../../../test/events/rig.ts'
-import { lockWaitsSql } from '../../../test/lock-waits.ts'
+import { beginPatiently, lockWaitsSql } from '../../../test/lock-waits.ts'
 import { linkUser, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
 import { transact } from '../connection/database.ts'
@@ -143,7 +143,7 @@ test('an open transaction of another connection delays only its own events', asy
   const [slow, quick] = (await newUsers(service, app, 2)) as [TestUser, TestUser]
   const [a, b] = [await openLane(service), await openLane(service)]
   const stranger = await service.db.pool.connect()
-  await stranger.query('begin')
+  await beginPatiently(stranger)
   await stranger.query('select pg_current_xact_id()')
   await journalUserFact(stranger, 'wallet.frozen', slow.userId)
   await a.client.query('begin')

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { letPass } from '../../../test/time.ts'
 import { openDatabase, transact, type Database } from '../connection/database.ts'
@@ -101,7 +102,7 @@ describe('claiming', () => {
   test('does not wait for a row that another transaction holds', async () => {
     for (const key of ['held', 'free']) await add(key)
     const holder = await db.pool.connect()
-    await holder.query('begin')
+    await beginPatiently(holder)
     await holder.query(`select from work where key = 'held' for update`)
     expect(keys(await claim())).toEqual(['free'])
     await holder.query('rollback')

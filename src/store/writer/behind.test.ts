@@ -1,10 +1,12 @@
 /** What the fast lane sends while a batch is being written. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { findCluster } from '../../../test/postgres.ts'
 import { newPosting } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { isShared } from './turns.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 setDefaultTimeout(60_000)
@@ -50,9 +52,11 @@ async function sizesBeside(groups: readonly number[]): Promise<number[]> {
   for (;;) {
     await writer.post(credit(0))
     await untilIdle()
+    // An app of another test file in this process halves the batches for a second.
+    await eventually(isShared, false)
     sizes.length = 0
     const stranger = await opened.service.db.pool.connect()
-    await stranger.query('begin')
+    await beginPatiently(stranger)
     await stranger.query('select 1 from wallets where id = $1 for update', [users[0]!.userId])
     const startedAt = performance.now()
     const results = [writer.post(credit(0))]
@@ -62,8 +66,8 @@ async function sizesBeside(groups: readonly number[]): Promise<number[]> {
       for (let i = 1; i <= length; i++) results.push(writer.post(credit(1 + (i % 49))))
     }
     await turn()
-    const isCertain = performance.now() - startedAt < surelyWaitsMs
     await stranger.query('rollback')
+    const isCertain = performance.now() - startedAt < surelyWaitsMs
     stranger.release()
     await Promise.all(results)
     await untilIdle()

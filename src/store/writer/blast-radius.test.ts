@@ -1,5 +1,6 @@
 /** One locked row, one damaged wallet, one lost race: none of them costs its neighbours anything. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import type { PooledClient } from '../connection/pool.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newPosting } from '../../../test/postings.ts'
@@ -58,8 +59,7 @@ async function untilAnswered(post: (referenceId: string) => Promise<PostingResul
 /** Another transaction that locks the wallet's row, as an open psql does. */
 async function hold({ userId }: TestUser): Promise<PooledClient> {
   const stranger = await opened.service.db.pool.connect()
-  await stranger.query('begin')
-  await stranger.query('set local idle_in_transaction_session_timeout = 0')
+  await beginPatiently(stranger)
   await stranger.query('select 1 from wallets where id = $1 for update', [userId])
   return stranger
 }
@@ -148,8 +148,7 @@ test('a reference that another transaction is about to use waits for it alone', 
   // The other transaction inserts an outcome of a reference that is free, and is not finished yet.
   const referenceKey = 'f'.repeat(32)
   const other = await opened.service.db.pool.connect()
-  await other.query('begin')
-  await other.query('set local idle_in_transaction_session_timeout = 0')
+  await beginPatiently(other)
   await other.query(
     `insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at, refusal)
      values ($1, $2, -1, 0, null, now(), 'INSUFFICIENT_BALANCE')`,

@@ -4,7 +4,7 @@ import { expectBalancedBooks } from '../../../test/books.ts'
 import { heldCases } from '../../../test/decide-cases.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { letHoldsAge } from '../../../test/holds.ts'
-import { lockWaitsSql } from '../../../test/lock-waits.ts'
+import { beginPatiently, lockWaitsSql } from '../../../test/lock-waits.ts'
 import { newPosting, pendingOf } from '../../../test/postings.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../../test/service.ts'
 import { extendHold, placeHold, voidHold } from '../../actions/money/manage-holds.ts'
@@ -254,8 +254,7 @@ test('a capture of a locked wallet fails the captures of one batch and no debit,
     outage: () => {},
   })
   const stranger = await opened.service.db.pool.connect()
-  await stranger.query('begin')
-  await stranger.query('set local idle_in_transaction_session_timeout = 0')
+  await beginPatiently(stranger)
   await stranger.query('select 1 from wallets where id = $1 for update', [locked!.walletId])
   // A slow machine may hold the row past the deadline.
   const postStuck = () => writer.postHold(part(locked!)).catch(() => undefined)

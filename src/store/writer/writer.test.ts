@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
-import { lockWaitsSql } from '../../../test/lock-waits.ts'
+import { beginPatiently, lockWaitsSql } from '../../../test/lock-waits.ts'
 import { decideCases } from '../../../test/decide-cases.ts'
 import { openForwarder } from '../../../test/forwarder.ts'
 import { findCluster } from '../../../test/postgres.ts'
@@ -382,7 +382,7 @@ test('a wallet that another transaction holds is skipped, and not waited for', a
   const [free, held] = [await newServiceUser(), await newServiceUser()]
   const { client, number } = await openWriterClient(opened.service.db.connection, 100, () => {})
   const other = await opened.service.db.pool.connect()
-  await other.query('begin')
+  await beginPatiently(other)
   await other.query('select 1 from wallets where id = $1 for update', [held.userId])
   const batch = [movementOf(free, 5n), movementOf(held, 5n)]
   const done = await postLocked(client, batch, { isPatient: false, writer: number })
