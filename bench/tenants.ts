@@ -121,7 +121,17 @@ function print({ name }: Place, what: string, quiet: Quiet, done?: GreedResult):
   console.log(slowestText(quiet))
 }
 
-const head = ['one app does', 'the other app: failed', 'p99 ms', '÷ alone', 'done a second', '÷ best', '429', '5xx']
+const head = [
+  'one app does',
+  'the other app: failed',
+  'p99 ms',
+  '÷ alone',
+  'done a second',
+  '÷ best',
+  'waiting',
+  '429',
+  '5xx',
+]
 
 function rowsOf(alone: Quiet, measured: readonly Measured[], { seconds, streams }: Options): string[][] {
   const bestOf = (best: string | undefined) =>
@@ -133,6 +143,7 @@ function rowsOf(alone: Quiet, measured: readonly Measured[], { seconds, streams 
     (quiet.p99 / alone.p99).toFixed(1),
     one.greed === 'processor' ? '–' : (done.done / seconds).toFixed(0),
     one.best === undefined ? '–' : (done.done / bestOf(one.best)).toFixed(2),
+    String(quiet.underWay),
     String(done.refused),
     String(done.failed),
   ])
