@@ -24,17 +24,19 @@ const invariants = {
     (select wallet_id as id, count(*) as open_holds from holds where closed_at is null group by 1) h using (id)
     where w.open_holds is distinct from h.open_holds`,
   'the key of a hold has its state': `select id from holds where is_closed <> (closed_at is not null)`,
-  'every hold has its outcome and every outcome of a hold its hold': `select * from holds h full join
-    (select * from all_outcomes where is_hold) o on o.reference_key = h.id and o.wallet_id = h.wallet_id where h.amount is distinct from -o.amount`,
+  'every hold has its outcome and every outcome of a hold its hold': `with h as materialized (select * from holds), o as materialized (select * from all_outcomes where is_hold)
+    select * from h full join o on o.reference_key = h.id and o.wallet_id = h.wallet_id where h.amount is distinct from -o.amount`,
   'what was captured is what the entries took': `select h.id from holds h left join hold_steps s on s.wallet_id = h.wallet_id and s.hold_id = h.id
     left join all_transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence
     group by h.wallet_id, h.is_closed, h.id having h.captured + h.extra <> coalesce(-sum(t.amount), 0) or h.steps <> count(s.number)
       or h.captured + h.extra <> coalesce(sum(s.amount) filter (where s.kind = 'capture'), 0)`,
-  'every transfer has its outcome and every outcome its transfer': `select * from all_transfers t full join
-    (select * from all_outcomes where refusal is null and is_hold is null) o using (reference_key)
+  'every transfer has its outcome and every outcome its transfer': `with t as materialized (select * from all_transfers),
+      o as materialized (select * from all_outcomes where refusal is null and is_hold is null)
+    select * from t full join o using (reference_key)
     where t.wallet_id is distinct from o.wallet_id or t.amount is distinct from o.amount
       or t.sequence is distinct from o.sequence or t.balance_after is distinct from o.balance`,
-  'no refusal moved money': `select 1 from all_transfers where reference_key in (select reference_key from all_outcomes where refusal is not null)`,
+  'no refusal moved money': `with o as materialized (select reference_key from all_outcomes where refusal is not null)
+    select 1 from all_transfers where reference_key in (select reference_key from o)`,
 }
 
 export async function expectBalancedBooks({ db }: { db: { pool: Queryable } }): Promise<void> {

@@ -30,7 +30,7 @@ export async function openClusterLedger(
     /** Every acknowledged operation is in the books, once. */
     expectExact: async (acknowledged: number) => {
       const { rows } = await client.query(
-        'select count(*)::int as count, count(distinct reference_id)::int as once from transfers',
+        'select count(*)::int as count, count(distinct reference_id)::int as once from all_transfers',
       )
       expect(rows).toEqual([{ count: acknowledged, once: acknowledged }])
       expect(await verifyBooks(connection)).toMatchObject({ faults: 0, transfers: acknowledged })

@@ -12,7 +12,7 @@ export const periodGuards: readonly Guarded[] = [
     tests: [references],
     mutants: [
       [`isExpectedNew ? isCurrent :`, `isExpectedNew ? '' :`],
-      [`outcomes: 'all_outcomes',`, `outcomes: 'outcomes',`],
+      [`join all_outcomes k on`, `join outcomes k on`],
     ],
   },
   {

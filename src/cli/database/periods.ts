@@ -15,7 +15,7 @@ export const periodCommands: readonly Command[] = [
     summary: 'close the open period of the ledger: debits no longer touch the indexes of its entries',
     details: `The tables transfers and outcomes are renamed and created again, empty: no row is moved or changed. Everything still reaches the
 entries of closed periods: wallets, activity, statements, receipts, search, proofs and verify; and their references are answered as before.
-The service goes on. Batches wait for some milliseconds while the tables are exchanged. Then the command counts the closed entries and builds a
+The service goes on. Batches wait for some milliseconds, on a cluster for half a second, while the tables are exchanged. Then the command counts the closed entries and builds a
 filter of their references, which takes about a minute for 30 million; until then a debit takes the database longer. Interrupted, it
 leaves only that to do: period index does it. A closed period is never opened again. docs/scaling.md says when it is worth it.`,
     examples: ['period close', 'period close --as "Ann Example" --json'],

@@ -1,9 +1,11 @@
 /**
  * Closes the open period of the ledger: transfers and outcomes become tables of a closed period, and both begin again, empty. No row is
- * moved or changed. It takes some milliseconds, during which batches wait; a batch before and a batch after it see all of both periods.
+ * moved or changed. It takes some milliseconds, on a cluster half a second, during which batches wait; a batch before and a batch after it
+ * see all of both periods.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sqlState } from '../connection/database-unavailable.ts'
+import { changeTables, distributeBesideSql, findAwayNodes } from '../cluster/renew-table.ts'
 import type { OpenClient, Queryable } from '../connection/open-client.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { locks } from '../locks.ts'
@@ -35,10 +37,7 @@ export async function closeLedger(
   client: OpenClient,
   { record, signal, attempts = usualAttempts }: CloseOptions,
 ): Promise<Closing> {
-  if (client.isCluster())
-    throw new ClosingRefused(
-      'The ledger of a cluster cannot be closed: its tables are divided among the nodes instead.',
-    )
+  await refuseWithoutNodes(client)
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted()
     try {
@@ -53,7 +52,19 @@ export async function closeLedger(
 }
 
 async function closeOnce(client: OpenClient, record: CloseOptions['record']): Promise<Closing> {
-  await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
+  if (client.isCluster()) {
+    await changeTables(client, lockTimeoutMs, async () => await prepare(client, record))
+  } else {
+    await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
+    const statements = await prepare(client, record)
+    // In one message: while they run, no batch can.
+    await client.query(statements.join(';\n'))
+  }
+  return one((await listClosings(client)).slice(-1))
+}
+
+/** Returns what exchanges the tables, up to the commit. */
+async function prepare(client: OpenClient, record: CloseOptions['record']): Promise<readonly string[]> {
   // No migration, and no second closing, meanwhile.
   await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
   await refuseDuringUpgrade(client)
@@ -62,18 +73,24 @@ async function closeOnce(client: OpenClient, record: CloseOptions['record']): Pr
   if (rows.length === 0) throw new ClosingRefused('There is nothing to close: the open period has no entries.')
   const id = closings.length + 1
   await record(client, id)
-  const definitions = await Promise.all(tables.map((name) => readDefinition(client, name)))
-  // In one message: while they run, no batch can.
-  await client.query(
-    [
-      `lock table ${tables.join()} in access exclusive mode`,
-      ...definitions.flatMap((definition) => renew(definition, id)),
-      ...tables.map((name) => viewSql(name, id)),
-      `insert into closings (id) values (${id})`,
-      'commit',
-    ].join(';\n'),
-  )
-  return one((await listClosings(client)).slice(-1))
+  const definitions: Definition[] = []
+  for (const name of tables) definitions.push(await readDefinition(client, name))
+  return [
+    `lock table ${tables.join()} in access exclusive mode`,
+    ...definitions.flatMap((definition) => renew(definition, id, client.isCluster())),
+    ...tables.map((name) => viewSql(name, id)),
+    `insert into closings (id) values (${id})`,
+    'commit',
+  ]
+}
+
+/** Nothing is begun that would wait for a server of the cluster while every batch waits for it. */
+async function refuseWithoutNodes(client: OpenClient): Promise<void> {
+  const away = client.isCluster() ? await findAwayNodes(client) : []
+  if (away.length > 0)
+    throw new ClosingRefused(
+      `Every server of the cluster must answer while a period is closed. These do not, and nothing was changed: ${away.join(', ')}.`,
+    )
 }
 
 /** A database that was made by an earlier version, and upgraded within the last hour. */
@@ -118,7 +135,11 @@ async function readDefinition(db: Queryable, name: TableName): Promise<Definitio
 }
 
 /** Gives the table and its indexes away to the closed period, and creates it again as it was. */
-function renew({ name, owner, options, indexes, triggers, rights }: Definition, id: number): string[] {
+function renew(
+  { name, owner, options, indexes, triggers, rights }: Definition,
+  id: number,
+  isCluster: boolean,
+): string[] {
   const closed = closedTable(name, id)
   return [
     `alter table ${name} rename to ${closed}`,
@@ -130,6 +151,7 @@ function renew({ name, owner, options, indexes, triggers, rights }: Definition, 
       constraint === null ? sql : `alter table ${name} add constraint ${quoted(index)} ${constraint}`,
     ),
     ...triggers,
+    ...(isCluster ? [distributeBesideSql(name, closed)] : []),
     ...(rights === null
       ? []
       : [

@@ -30,8 +30,8 @@ const isEntered = 'refusal is null and is_hold is null'
 const bySlice = (sums: string, rows: string) =>
   `select width_bucket(wallet_id, $1::uuid[]) as slice, ${sums} from ${rows} group by 1`
 
-const entriesSql = bySlice(sumsOf('balance_after'), 'transfers')
-const outcomesSql = bySlice(sumsOf('balance'), `outcomes where ${isEntered}`)
+const entriesSql = bySlice(sumsOf('balance_after'), 'all_transfers')
+const outcomesSql = bySlice(sumsOf('balance'), `all_outcomes where ${isEntered}`)
 
 /** What each node found in the entries that it has, added up, and the keys of their outcomes. */
 export type Entered = Omit<SliceSum, 'slice'> & {

@@ -107,6 +107,10 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     expect(shards).toBe(said.tables.length * defaultShards)
     expect(said.checks.filter(({ state }) => state !== 'good')).toEqual([])
     expect(said.staying).toBeGreaterThan(20)
+    const { rows: views } = await query(
+      `select distinct result from run_command_on_all_nodes('select to_regclass(''public.all_outcomes'')')`,
+    )
+    expect(views).toEqual([{ result: 'all_outcomes' }])
   })
 
   test.skipIf(nodes?.length === 1)(

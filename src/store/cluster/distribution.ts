@@ -69,15 +69,16 @@ export async function distribute(db: Queryable, shards = defaultShards): Promise
     throw new DistributionRefused(
       `No node of the cluster may hold a part of the ledger: add workers (citus_add_node), or let the coordinator hold it (select citus_set_node_property('…', 5432, 'shouldhaveshards', true)). Nothing was changed.`,
     )
-  if ((await listClosings(db)).length > 0)
+  const known = await countShards(db)
+  if (!known.has('transfers') && (await listClosings(db)).length > 0)
     throw new DistributionRefused(
       'The ledger has closed periods, which cannot be distributed. Distribute a copy of it instead: npx billfold export, then npx billfold import into a database of the cluster; a copy has one period. Nothing was changed.',
     )
-  const known = await countShards(db)
   if (!distributed.every(({ name }) => known.has(name))) refuseUnready(before)
   const isNew = new Set<string>()
   for (const table of distributed) if (await distributeTable(db, table, shards)) isNew.add(table.name)
   await addToMetadata(db, 'positions')
+  for (const name of ['all_transfers', 'all_outcomes']) await createOnNodes(db, name)
   const counts = await countShards(db)
   const { rows } = await db.query<{ count: number }>(
     `select count(*)::int from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
@@ -121,6 +122,14 @@ async function addToMetadata(db: Queryable, name: string): Promise<void> {
   await withMigrationLock(db, async () => {
     if (!(await countShards(db)).has(name))
       await db.query('select citus_add_local_table_to_metadata($1)', [quoted(name)])
+  })
+}
+
+/** The nodes do not get a view that was created before its tables were distributed. */
+async function createOnNodes(db: Queryable, view: string): Promise<void> {
+  await withMigrationLock(db, async () => {
+    const { rows } = await db.query<{ sql: string }>('select pg_get_viewdef($1::regclass) as sql', [view])
+    await db.query(`create or replace view ${view} as ${one(rows).sql}`)
   })
 }
 

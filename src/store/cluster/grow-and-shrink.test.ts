@@ -4,7 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { openClusterLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
+import { operator } from '../../../test/service.ts'
 import { examineCluster } from '../../actions/deployment/examine-cluster.ts'
+import { closePeriod } from '../../actions/money/close-period.ts'
 import { readClusterState } from './state.ts'
 
 setDefaultTimeout(600_000)
@@ -31,7 +33,7 @@ const nodes = await findCluster()
 describe.skipIf(nodes === undefined || nodes.length < 3)(
   'on a cluster with two workers (TEST_DATABASE_URL names none)',
   () => {
-    test('a node joins and leaves while users spend, and every acknowledged operation is there once', async () => {
+    test('a node joins and leaves, and two periods are closed, while users spend, and every acknowledged operation is there once', async () => {
       const database = await emptyDatabase(2)
       // Not the worker that has not joined yet.
       const { others: _, ...connection } = database.connection
@@ -68,6 +70,8 @@ describe.skipIf(nodes === undefined || nodes.length < 3)(
         examineCluster(await readClusterState(client)).find(({ name }) => name === 'Shards')
       try {
         await moreIsPosted()
+        await closePeriod(connection, operator)
+        await moreIsPosted()
         const [add, rebalance] = await statementsOf('Add a node', url.hostname, url.port)
         await client.query(add!)
         expect(await checkShards()).toMatchObject({
@@ -78,6 +82,8 @@ describe.skipIf(nodes === undefined || nodes.length < 3)(
         await shardsHaveMoved()
         expect(await shardsThere()).toBeGreaterThan(0)
         expect(await checkShards()).toMatchObject({ state: 'good' })
+        await moreIsPosted()
+        await closePeriod(connection, operator)
         await moreIsPosted()
         const [leave, drain, remove] = await statementsOf('Take a node away', url.hostname, url.port)
         await client.query(leave!)

@@ -9,8 +9,9 @@ export const isClusterSql = `exists (select from pg_extension where extname = 'c
 /** Throws when the server does not have the role. `isCluster`: it has Citus. */
 export type CheckRole = (client: Pick<ClientBase, 'query'>, isCluster: boolean) => Promise<void>
 
-/** The coordinator's group is 0. Another node has the ledger once `distribute` has added its tables to the metadata. */
-const groupSql = `select groupid as "group", to_regclass('public.positions') is not null as "hasLedger" from pg_dist_local_group`
+/** The coordinator's group is 0. Another node has the ledger once `distribute` has added its tables to the metadata, and created its views there. */
+const groupSql = `select groupid as "group", to_regclass('public.positions') is not null and to_regclass('public.all_outcomes') is not null as "hasLedger"
+  from pg_dist_local_group`
 
 type Group = { group: number; hasLedger: boolean }
 

@@ -25,7 +25,7 @@ export type Outage = {
 }
 
 /** The coordinator tries to reach each node that has a part of the ledger; one that the network has lost answers after `connectWithinMs`. */
-const awaySql = `select groupid as "group", nodename || ':' || nodeport as name from pg_dist_node n
+export const awaySql = `select groupid as "group", nodename || ':' || nodeport as name from pg_dist_node n
   where noderole = 'primary' and groupid <> 0 and exists (select from pg_dist_placement p where p.groupid = n.groupid) and not citus_check_connection_to_node(nodename, nodeport) order by 1`
 
 type AwayNode = { readonly group: number; readonly name: string }

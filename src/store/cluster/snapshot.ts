@@ -8,6 +8,9 @@ const oneSnapshotPerNodeSql = `set local citus.max_adaptive_executor_pool_size =
 /** Makes every node take its snapshot. */
 const touchNodesSql = `select 1 from wallets limit 1`
 
+/** Until the end of the transaction. */
+export const blockWritersSql = 'lock table users in share mode'
+
 /**
  * No transaction commits while the nodes take their snapshots: every batch of the writer holds a lock that conflicts with this
  * one (`blockSnapshotsSql`), and creating a wallet inserts into this table. A transaction's lock on the coordinator is released
@@ -15,7 +18,7 @@ const touchNodesSql = `select 1 from wallets limit 1`
  * nodes know would not do: Citus locks it on every node, with a query that takes the node's snapshot before it has the lock.
  */
 const takeSnapshotSql = `${oneSnapshotPerNodeSql}; savepoint before_lock; set local lock_timeout = '3s';
-  lock table users in share mode; ${touchNodesSql}`
+  ${blockWritersSql}; ${touchNodesSql}`
 
 /** In a transaction on the coordinator, which stays open until the batch is committed on every node. */
 export const blockSnapshotsSql = 'lock table users in row exclusive mode'

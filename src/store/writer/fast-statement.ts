@@ -29,8 +29,6 @@ type TextParts = {
   readonly hasEntries: boolean
   /** The mark of the last closed period that the references were compared with, for references that are expected to be new. */
   readonly newSince: string | undefined
-  /** The outcomes of all periods. On a cluster no period is closed, and not every server has the view. */
-  readonly outcomes: 'all_outcomes' | 'outcomes'
 }
 
 /** The parameters of every batch. Those of the journal follow, if it has them, and then those of holds. */
@@ -60,14 +58,14 @@ const journalParameters = 3
  * statement moves nothing if a further one was closed.
  */
 function sqlOf(parts: TextParts): string {
-  const { changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, hasEntries, newSince, outcomes } = parts
+  const { changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, hasEntries, newSince } = parts
   const isExpectedNew = newSince !== undefined
   const isCurrent = isExpectedNew ? ` and ${lastMarkSql} = '${newSince}'` : ''
   const holds = hasHolds ? partsOf(usualParameters + (isJournalled ? journalParameters : 0) + 1, isJournalled) : noHolds
   const repeatedSql = `repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
-  join ${outcomes} k on k.reference_key = o.reference_key${isExpectedNew ? ' where o.n not in (select n from moved)' : ''}
+  join all_outcomes k on k.reference_key = o.reference_key${isExpectedNew ? ' where o.n not in (select n from moved)' : ''}
 )`
   const movedSql = `moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count, padding = null${holds.set}
@@ -125,13 +123,11 @@ const linked = {
   changeSql: linkedChangeSql,
   clockSql: 'clock_timestamp()',
   holdParts,
-  outcomes: 'all_outcomes',
 } as const
 const resolved = {
   changeSql: resolvedChangeSql,
   clockSql: walletClockSql,
   holdParts: holdPartsOnNodes,
-  outcomes: 'outcomes',
 } as const
 
 type Variant = Pick<TextParts, 'isJournalled' | 'hasHolds' | 'hasEntries'>

@@ -246,6 +246,15 @@ describe.skipIf(isOnCluster)('the files of a closed period', () => {
   })
 })
 
+test.skipIf(!isOnCluster)('a closed period of a cluster is not written into files', async () => {
+  const app = await newApp(opened.service)
+  const user = await newUser(opened.service, app)
+  await newClient(opened.app.fetch, app).credit(user.serviceUserId, 100)
+  await closePeriod(opened.service.db.connection, operator)
+  const refused = await write(1, join(folder, 'of-a-cluster'))
+  expect([refused.exitCode, refused.said]).toEqual([1, expect.stringContaining('npx billfold export')])
+})
+
 test.skipIf(isOnCluster)('a folder that cannot be written or read is named', async () => {
   const file = join(folder, 'a-file')
   await writeFile(file, '')

@@ -31,6 +31,11 @@ export async function getCountedClosing(db: Queryable, period: number): Promise<
 
 /** The two files of the period, and what its manifest says of them. */
 export async function writeArchive(client: OpenClient, period: number, options: WriteOptions): Promise<Manifest> {
+  // An entry and its outcome are on different servers, and no cursor joins them.
+  if (client.isCluster())
+    throw new ArchiveRefused(
+      'The closed periods of a cluster are not written into files. A copy has all of them: npx billfold export.',
+    )
   await client.query('begin transaction isolation level repeatable read, read only')
   try {
     const closing = await getCountedClosing(client, period)
