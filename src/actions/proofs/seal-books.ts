@@ -31,7 +31,7 @@ import { readOutside } from './outside.ts'
 import { sealDay } from './seal-day.ts'
 
 /** Sealing a page takes about 100 ms. */
-const pageLimits: PageLimits = { wallets: 20_000, grown: 3_000, entries: 30_000 }
+const pageLimits: PageLimits = { wallets: 20_000, grown: 3_000, entries: 20_000 }
 /** The first page finds out how many wallets fill one. */
 const grownAtFirst = 500
 const betweenPassesMs = 10 * 60_000
