@@ -15,8 +15,8 @@ type Posted = Round & { readonly posted: number }
 /** Of one debit, in microseconds; and the bytes of the log. */
 type Cost = { readonly service: number; readonly writer: number; readonly others: number; readonly log: LogBytes }
 
-/** Events get their numbers within about a quarter of a second. Every side waits, so that each pays for all its debits. */
-const settlesAfterMs = 600
+/** Events get their numbers within about half a second. Every side waits, so that each pays for all its debits. */
+const settlesAfterMs = 1_000
 
 export async function measureDebits(
   sites: Sites,

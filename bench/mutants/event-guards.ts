@@ -41,6 +41,7 @@ export const eventGuards: readonly Guarded[] = [
     mutants: [
       [`select * from unnumbered order by serial limit`, `select * from unnumbered order by writer, serial limit`],
       [`pg_try_advisory_xact_lock($1) as is`, `$1::bigint > 0 as is`],
+      [`if (step.unsound !== null)`, `if (step.unsound === '')`],
     ],
   },
   {
@@ -58,6 +59,7 @@ export const eventGuards: readonly Guarded[] = [
     tests: [numbering, feed],
     mutants: [
       [`'{}', $1::integer = 0`, `'{}', false`],
+      ['where (${clients}::text[])[part] is not null', ``],
       [`where e.counter_account not like 'app:%' or e.counter_account = 'app:' || l.client_id`, ``],
       [`e.wallet_id and l.disconnected_at is null and`, `e.wallet_id and`],
     ],

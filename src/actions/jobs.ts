@@ -43,8 +43,8 @@ const openJobs = (): readonly Job[] => [
 /** A process may write the journal for an app for a second after its events were switched off. */
 const numberForMs = 10_000
 
-/** Under load the rounds after this process's own batches number everything, twice in this time at least. */
-const ownRoundsMs = 500
+/** Under load the rounds after this process's own batches number everything, at least once in this time. */
+const ownRoundsMs = 700
 
 /** Where no app has events, the database is not asked. */
 function openNumberer(): Job['run'] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eventually } from '../../../test/eventually.ts'
 import type { NumberedEvents } from '../../store/events/number-events.ts'
-import { openEventWaits } from './event-waits.ts'
+import { openEventWaits, roundEveryMs } from './event-waits.ts'
 
 const heads = new Map<string, number>()
 
@@ -75,4 +75,16 @@ test('a database that does not answer keeps a call waiting, and the next poll en
   await waits.wait('app_1', 4, 60_000, new AbortController().signal)
   expect([asked, faults.length, waits.count()]).toEqual([2, 1, 0])
   waits.close()
+})
+
+test('rounds are rarer under load, and rarest while nobody waits for the events, but at least two a second', () => {
+  const everyMs = [
+    roundEveryMs({ isUnderLoad: false, isAwaited: false }),
+    roundEveryMs({ isUnderLoad: true, isAwaited: true }),
+    roundEveryMs({ isUnderLoad: true, isAwaited: false }),
+    500,
+  ]
+  expect(everyMs).toEqual(everyMs.toSorted((a, b) => a - b))
+  expect(new Set(everyMs.slice(0, 3)).size).toBe(3)
+  expect(roundEveryMs({ isUnderLoad: false, isAwaited: true })).toBe(everyMs[0]!)
 })

@@ -38,10 +38,16 @@ const numberEveryMs = 100
 /**
  * From 2,000 events a second on, in two rounds one after the other: a burst is no load. A round costs 2 ms of the service and the
  * database, and 20 µs for each batch, so fewer rounds leave both to the debits. An event then gets its number within about a quarter of
- * a second.
+ * a second, or half a second while no call and no endpoint waits for it.
  */
 const numberEveryMsUnderLoad = 250
+const numberEveryMsUnawaited = 500
 const loadPerMs = 2
+
+export function roundEveryMs({ isUnderLoad, isAwaited }: { isUnderLoad: boolean; isAwaited: boolean }): number {
+  if (!isUnderLoad) return numberEveryMs
+  return isAwaited ? numberEveryMsUnderLoad : numberEveryMsUnawaited
+}
 
 export function openEventWaits(queries: EventQueries, fault: (error: unknown) => void): EventWaits {
   const apps = new Map<string, Set<Waiting>>()
@@ -86,7 +92,7 @@ export function openEventWaits(queries: EventQueries, fault: (error: unknown) =>
       const { events, toDeliver } = await queries.number()
       succeededAt = performance.now()
       const isLoaded = events >= (succeededAt - before) * loadPerMs
-      everyMs = isLoaded && wasLoaded ? numberEveryMsUnderLoad : numberEveryMs
+      everyMs = roundEveryMs({ isUnderLoad: isLoaded && wasLoaded, isAwaited: total > 0 || toDeliver.length > 0 })
       wasLoaded = isLoaded
       if (toDeliver.length > 0) numbered?.(toDeliver)
     } catch (error) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { createRequire } from 'node:module'
 import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { plainArray, queryArrays, textArray, zip } from './arrays.ts'
+import { hexUuidArray, plainArray, queryArrays, textArray, zip } from './arrays.ts'
 import { openDatabase, type Database } from './database.ts'
 
 /** The driver's own serialiser, which its types do not know. */
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 /** What the database makes of a literal, as texts. */
-async function parsed(literal: string, type: string): Promise<(string | null)[]> {
+async function parsed(literal: string | Buffer, type: string): Promise<(string | null)[]> {
   const { rows } = await db.pool.query<{ values: (string | null)[] }>(`select $1::${type}[]::text[] as values`, [
     literal,
   ])
@@ -65,6 +65,15 @@ test.each([
       )
       expect(read).toEqual(await parsed(prepareValue(values), type))
       expect(read.length).toBe(values.length)
+    }),
+  )
+})
+
+test('a binary array of uuids is to the database what the driver’s literal is', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.uuid(), { size: 'large' }), async (uuids) => {
+      const binary = hexUuidArray(uuids.map((uuid) => uuid.replaceAll('-', '')))
+      expect(await parsed(binary, 'uuid')).toEqual(uuids)
     }),
   )
 })

@@ -2,17 +2,19 @@
  * The journal: what happened to the users of apps that have events on, in the transaction in which it happened. A row draws its serial
  * after the wallets it names are locked, so for each wallet the order of serials is the order of its entries.
  */
-import { plainArray, textArray } from '../connection/arrays.ts'
+import { hexUuidArray, plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 
 /** What a row reports besides movements. */
-export type Fact =
-  | 'wallet.frozen'
-  | 'wallet.unfrozen'
-  | 'link.created'
-  | 'link.disconnected'
-  | 'user.deleted'
-  | 'test.ping'
+export const facts = [
+  'wallet.frozen',
+  'wallet.unfrozen',
+  'link.created',
+  'link.disconnected',
+  'user.deleted',
+  'test.ping',
+] as const
+export type Fact = (typeof facts)[number]
 
 /** Below the size from which PostgreSQL stores a row's arrays apart from it. */
 export const maxEntriesPerRow = 64
@@ -30,20 +32,28 @@ function linkUuidOf(serviceUserId: string): string | undefined {
   return /^su_[0-9a-f]{32}$/.test(serviceUserId) ? serviceUserId.slice(3) : undefined
 }
 
+/** The parameters of the fast statement with `fastJournalValues`, in their order. */
+export const journalParameters = { links: '$17', firsts: '$18', clients: '$19' } as const
+const { links, firsts, clients } = journalParameters
+
+/** Of a row of `operation`: its app, if that has events. */
+export const reportedToSql = `(${clients}::text[])[width_bucket(ordinal, ${firsts}::bigint[])]`
+
 /**
  * The CTE of the fast statement. It aggregates the rows of `operation`, which come from `moved`, so it draws no serial before every
- * wallet of the batch is locked. `clients` is the parameter with the app of each part. A new hold has no entry: its number is 0.
+ * wallet of the batch is locked. A refusal has no ordinal, so it is in no part. A new hold has no entry: its number is 0.
  */
-export function fastJournalSql(writer: string, clients: string, { hasHolds }: { readonly hasHolds: boolean }): string {
+export function fastJournalSql(writer: string, { hasHolds }: { readonly hasHolds: boolean }): string {
   const [column, sequence, holdIds] = hasHolds
     ? [', hold_ids', 'coalesce(sequence, 0)', holdIdsSql]
     : ['', 'sequence', '']
   return `journalled as (
   insert into journal (writer, client_id, link_ids, sequences${column})
   select ${writer}::integer, (${clients}::text[])[part], link_ids, sequences${column} from (
-    select part, array_agg(link_id order by ordinal) as link_ids, array_agg(${sequence} order by ordinal) as sequences${holdIds}
-    from operation where part is not null group by part order by part
-  ) as of_batch
+    select width_bucket(ordinal, ${firsts}::bigint[]) as part, array_agg((${links}::uuid[])[ordinal] order by ordinal) as link_ids,
+      array_agg(${sequence} order by ordinal) as sequences${holdIds}
+    from operation group by part order by part
+  ) as of_batch where (${clients}::text[])[part] is not null
 )`
 }
 
@@ -57,27 +67,34 @@ export function hasEvents(batch: readonly { readonly hasEvents?: boolean }[]): b
 
 type Asked = { readonly by: JournalEntry | { readonly walletId: string }; readonly hasEvents?: boolean }
 
-/** For each posting its link and the row of the journal it belongs to, or null; and the app of each row. */
+/** Of a posting without events. Its part of the batch has no app, and no row. */
+const noLink = '0'.repeat(32)
+
+/**
+ * The link of each posting; where each part of the batch begins, and its app. A part is a row of the journal, so the postings of an app
+ * follow each other. A column with the part of each posting, and links as text, would cost the database a microsecond a debit.
+ */
 export function fastJournalValues(
   postings: readonly Asked[],
   { hasHolds }: { readonly hasHolds: boolean },
-): readonly string[] {
+): readonly (string | Buffer)[] {
   const mostPerRow = hasHolds ? maxWithHolds : maxEntriesPerRow
-  const clients: string[] = []
-  const open = new Map<string, { part: number; left: number }>()
-  const entries = postings.map(({ by, hasEvents }) => {
+  const linkIds: string[] = []
+  const beginnings: number[] = []
+  const apps: (string | null)[] = []
+  let left = 0
+  for (const { by, hasEvents } of postings) {
     const linkId = hasEvents && 'serviceUserId' in by ? linkUuidOf(by.serviceUserId) : undefined
-    if (linkId === undefined || !('serviceUserId' in by)) return { linkId: null, part: null }
-    let row = open.get(by.clientId)
-    if (!row || row.left === 0) open.set(by.clientId, (row = { part: clients.push(by.clientId), left: mostPerRow }))
-    row.left--
-    return { linkId, part: row.part }
-  })
-  return [
-    plainArray(entries, ({ linkId }) => linkId),
-    plainArray(entries, ({ part }) => part),
-    textArray(clients, (clientId) => clientId),
-  ]
+    const clientId = linkId !== undefined && 'serviceUserId' in by ? by.clientId : null
+    const ordinal = linkIds.push(linkId ?? noLink)
+    if (left === 0 || apps.at(-1) !== clientId) {
+      beginnings.push(ordinal)
+      apps.push(clientId)
+      left = mostPerRow
+    }
+    left--
+  }
+  return [hexUuidArray(linkIds), plainArray(beginnings, (first) => first), textArray(apps, (clientId) => clientId)]
 }
 
 /** The link of an app and a user, or the last one after a disconnect: the app has its holds until they end. */

@@ -10,7 +10,15 @@ import {
   sequencesOf,
 } from '../../../test/events/rig.ts'
 import { beginPatiently, lockWaitsSql } from '../../../test/lock-waits.ts'
-import { linkUser, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import {
+  linkUser,
+  newApp,
+  newUser,
+  newUsers,
+  openTestService,
+  type TestService,
+  type TestUser,
+} from '../../../test/service.ts'
 import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
 import { transact } from '../connection/database.ts'
 import type { WriterClient } from '../writer/connection.ts'
@@ -254,6 +262,45 @@ test('what 512 credits of a batch give is in rows of at most 64, in order', asyn
   expect(rows.map(({ count }) => count)).toEqual(Array(8).fill(64))
 })
 
+const linkOf = ({ serviceUserId }: TestUser) => serviceUserId.slice(3)
+
+test('a batch of several apps has a row for each app with events, without postings that were refused', async () => {
+  const { service } = opened
+  const [first, second, without] = [
+    await newAppWithEvents(service),
+    await newAppWithEvents(service),
+    await newApp(service),
+  ]
+  const [a, b, poor] = (await newUsers(service, first, 3)) as [TestUser, TestUser, TestUser]
+  const [c, d] = [await newUser(service, second), await newUser(service, without)]
+  const refused = { ...creditOf(first, poor), amountMinor: -1_000_000n }
+  const lane = await openLane(service)
+  await postBatch(lane, [
+    creditOf(first, a),
+    creditOf(second, c),
+    refused,
+    { ...creditOf(without, d), hasEvents: false },
+    creditOf(second, c),
+    creditOf(first, b),
+    creditOf(first, a),
+  ])
+  await lane.client.end()
+  const rows = await query<{ client_id: string; link_ids: string[]; sequences: bigint[] }>(
+    'select client_id, link_ids, sequences from journal where client_id = any($1) and fact is null order by serial',
+    [[first, second, without].map(({ clientId }) => clientId)],
+  )
+  const expected = [
+    [first.clientId, [a, a, b].map(linkOf), [1, 2, 1]],
+    [second.clientId, [c, c].map(linkOf), [1, 2]],
+  ]
+  const found = rows.map((row) => [
+    row.client_id,
+    row.link_ids.map((id) => id.replaceAll('-', '')),
+    row.sequences.map(Number),
+  ])
+  expect(found).toEqual(expected)
+})
+
 test('more rows than one step numbers keep the order of a wallet, whichever writers they are of', async () => {
   const { service } = opened
   const app = await newAppWithEvents(service)
@@ -290,13 +337,25 @@ test.each([
   ['fewer holds than events', { link_ids: `{${uuid},${uuid}}`, sequences: '{1,2}', hold_ids: `{${uuid}}` }],
   ['a fact with a hold', { link_ids: `{${uuid}}`, sequences: '{}', fact: 'wallet.frozen', hold_ids: `{${uuid}}` }],
   ['a batch that waits for its number by itself', { link_ids: `{${uuid}}`, sequences: '{1}', awaits_number: true }],
-])('the database refuses a row of the journal with %s', async (_, row) => {
+])('no row of the journal with %s gets numbers, nor does any other of its step', async (_, row) => {
+  const { service } = opened
+  const { clientId } = await newAppWithEvents(service)
+  const pages = async () => (await query<{ count: bigint }>('select count(*) from event_pages'))[0]!.count
+  await numberEvents(service.db)
+  const before = await pages()
+  await query(`insert into journal (writer, client_id, link_ids, sequences) values (99997, $1, '{${uuid}}', '{1}')`, [
+    clientId,
+  ])
   const columns = Object.keys(row)
-  const inserted = query(
-    `insert into journal (writer, client_id, ${columns.join(', ')}) values (99998, 'app', ${columns.map((__, i) => `$${i + 1}`).join(', ')})`,
-    Object.values(row),
+  await query(
+    `insert into journal (writer, client_id, ${columns.join(', ')}) values (99998, $1, ${columns.map((__, i) => `$${i + 2}`).join(', ')})`,
+    [clientId, ...Object.values(row)],
   )
-  expect(await inserted.catch((error: { constraint?: string }) => error.constraint)).toBe('journal_row_check')
+  expect(await numberEvents(service.db).catch(String)).toMatch(/row 99998\/\d+ of the journal is not sound$|violates/)
+  expect(await pages()).toBe(before)
+  await query('delete from journal where writer = 99998')
+  expect(await numberEvents(service.db)).toEqual({ events: 1, toDeliver: [] })
+  await query('delete from journal where writer = 99997')
 })
 
 test('a link, its end and a freeze are reported once, and a freeze that changes nothing is not', async () => {

@@ -11,6 +11,7 @@ import { transact, type Database, type Queryable, type Transaction } from '../co
 import { one } from '../connection/rows.ts'
 import { locks } from '../locks.ts'
 import { provenSql } from './endpoints.ts'
+import { facts, maxEntriesPerRow } from './journal.ts'
 
 /** For the metric: movements, holds, and facts by the first part of their type. */
 export const eventClasses = ['movement', 'hold', 'wallet', 'link', 'user', 'test'] as const
@@ -35,9 +36,18 @@ const writersSql = `recursive writer_of(writer) as (
   from writer_of w where w.writer is not null
 )`
 
+/**
+ * Whether a row can become events. No CHECK says it: a statement prepares the CHECKs of a table each time that it inserts into it, which
+ * cost every batch of debits 60 µs.
+ */
+const soundSql = `(cardinality(link_ids) between 1 and ${maxEntriesPerRow}
+  and cardinality(sequences) = case when fact is null then cardinality(link_ids) else 0 end
+  and (hold_ids is null or (fact is null and cardinality(hold_ids) = cardinality(link_ids)))
+  and (not awaits_number or writer = 0) and (fact is null or fact in (${facts.map((fact) => `'${fact}'`).join(', ')})))`
+
 /** What a step needs of each row; the arrays are not carried through the sort. */
 const columnsSql = `writer, serial, client_id, at, fact, cardinality(link_ids) as count,
-  coalesce(cardinality(array_remove(hold_ids, null)), 0) as holds`
+  coalesce(cardinality(array_remove(hold_ids, null)), 0) as holds, ${soundSql} as is_sound`
 
 const nextSqlOf = (columns: string) => `${writersSql}, unnumbered as (
   (select j.* from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
@@ -71,6 +81,7 @@ with ${nextSql}, step as materialized (
 )
 select count(*)::int as rows, coalesce(sum(count), 0)::int as events, array(select h.client_id from head h where exists (
     select from endpoints e where e.client_id = h.client_id and e.disabled_at is null and ${provenSql})) as "toDeliver",
+  min(writer || '/' || serial) filter (where not is_sound) as unsound,
   ${eventClasses.map((each) => `coalesce(${countSqlOf(each)}, 0)::int as "${each}"`).join(', ')} from step`
 
 const numberSql = numberSqlOf(nextSqlOf(columnsSql))
@@ -86,7 +97,12 @@ export type NumberedEvents = {
   readonly toDeliver: readonly string[]
 }
 
-type Step = NumberedEvents & EventCounts & { readonly rows: number }
+type Step = NumberedEvents &
+  EventCounts & {
+    readonly rows: number
+    /** Writer and serial of a row that cannot become events. */
+    readonly unsound: string | null
+  }
 
 /** Numbers nothing when another process is at it. Reports what each step numbered. */
 export async function numberEvents(db: Database, report?: (counts: EventCounts) => void): Promise<NumberedEvents> {
@@ -119,7 +135,10 @@ async function numberStep(tx: Transaction): Promise<Step> {
     ? { text: numberGivenSql, values: [whole.map(({ writer }) => writer), whole.map(({ serial }) => serial)] }
     : // With a name it is planned once per connection: planning costs as much as a step.
       { name: 'number-events', text: numberSql }
-  return one((await tx.query<Step>(asked)).rows)
+  const step = one((await tx.query<Step>(asked)).rows)
+  // Thrown inside the transaction, so that nothing of the step keeps its numbers.
+  if (step.unsound !== null) throw new Error(`row ${step.unsound} of the journal is not sound`)
+  return step
 }
 
 /** The first row of each writer that waits for its numbers. */

@@ -66,20 +66,6 @@ begin
   on conflict do nothing;
 end $function$;
 
-CREATE OR REPLACE FUNCTION is_journal_row(writer integer, fact text, link_ids uuid[], sequences bigint[], hold_ids uuid[], awaits_number boolean)
- RETURNS boolean
- LANGUAGE plpgsql
- IMMUTABLE
-AS $function$
-begin
-  return cardinality(link_ids) between 1 and 64
-    and cardinality(sequences) = case when fact is null then cardinality(link_ids) else 0 end
-    and (hold_ids is null or (fact is null and cardinality(hold_ids) = cardinality(link_ids)))
-    and (not awaits_number or writer = 0)
-    and (fact is null or fact in ('wallet.frozen', 'wallet.unfrozen', 'link.created', 'link.disconnected', 'user.deleted', 'test.ping'));
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -431,8 +417,7 @@ create table journal (
   sequences bigint[] not null,
   awaits_number boolean not null default false,
   hold_ids uuid[],
-  constraint journal_pkey PRIMARY KEY (writer, serial),
-  constraint journal_row_check CHECK (is_journal_row(writer, fact, link_ids, sequences, hold_ids, awaits_number))
+  constraint journal_pkey PRIMARY KEY (writer, serial)
 );
 CREATE INDEX journal_at ON journal USING brin (at) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX journal_awaiting ON journal USING btree (serial) WHERE awaits_number;

@@ -5,6 +5,7 @@
 import { maxOpenHolds, newHold, noticeSeconds, type HoldView } from '../../ledger/hold.ts'
 import type { Sum } from '../../ledger/plan.ts'
 import { plainArray } from '../connection/arrays.ts'
+import { reportedToSql } from '../events/journal.ts'
 import type { PendingPosting } from './posting.ts'
 
 /** The pieces of the statement that differ. */
@@ -96,7 +97,7 @@ const truncated = (at: string) => `(${at} - interval '500 microseconds')::timest
 
 /** As `noticeTimeOf` in ledger/hold, of those that are reported. */
 const noticeSql = `,
-    case when part is not null and seconds > ${noticeSeconds} then made_at + (seconds - ${noticeSeconds}) * interval '1 second' end`
+    case when ${reportedToSql} is not null and seconds > ${noticeSeconds} then made_at + (seconds - ${noticeSeconds}) * interval '1 second' end`
 
 /** For a cluster, with one more parameter: the apps, because the links were resolved before. */
 export function holdPartsOnNodes(first: number, isJournalled: boolean): HoldParts {

@@ -9,7 +9,7 @@ import { walletClockSql } from '../cluster/batch.ts'
 import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
 import { lastMarkSql, noMark } from '../closing/closings.ts'
 import type { Queryable } from '../connection/database.ts'
-import { fastJournalSql, fastJournalValues, hasEvents } from '../events/journal.ts'
+import { fastJournalSql, fastJournalValues, hasEvents, journalParameters } from '../events/journal.ts'
 import { referenceKeyOfUuid, type Outcome, type OutcomeRefusal } from '../outcomes.ts'
 import { holdParts, holdPartsOnNodes, holdValues, noHolds, placedHold, type HoldParts } from './fast-holds.ts'
 import type { StepKind } from './hold-book.ts'
@@ -33,7 +33,6 @@ type TextParts = {
 
 /** The parameters of every batch. Those of the journal follow, if it has them, and then those of holds. */
 const usualParameters = 16
-const journalParameters = 3
 
 /**
  * `change` has a row for each link of the batch. The link is found by its key alone and compared with its app afterwards:
@@ -61,7 +60,8 @@ function sqlOf(parts: TextParts): string {
   const { changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, hasEntries, newSince } = parts
   const isExpectedNew = newSince !== undefined
   const isCurrent = isExpectedNew ? ` and ${lastMarkSql} = '${newSince}'` : ''
-  const holds = hasHolds ? partsOf(usualParameters + (isJournalled ? journalParameters : 0) + 1, isJournalled) : noHolds
+  const journal = isJournalled ? Object.keys(journalParameters).length : 0
+  const holds = hasHolds ? partsOf(usualParameters + journal + 1, isJournalled) : noHolds
   const repeatedSql = `repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
@@ -83,15 +83,15 @@ with change as (${changeSql(holds)}
     and c.n not in (select n from moved) and c.n not in (select n from repeated)
 ), operation as (
   select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, ${holds.held}, m.at,
-    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal${isJournalled ? ', o.link_id, o.part, o.ordinal' : ''}${holds.columns}
-  from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[]${holds.arrays}${isJournalled ? ', $17::uuid[], $18::integer[]) with ordinality' : ')'}
-    as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description${holds.names}${isJournalled ? ', link_id, part, ordinal' : ''})
+    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal${isJournalled ? ', o.ordinal' : ''}${holds.columns}
+  from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[]${holds.arrays}${isJournalled ? ') with ordinality' : ')'}
+    as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description${holds.names}${isJournalled ? ', ordinal' : ''})
   join moved m on m.n = o.n
   union all
-  select u.wallet_id, null, u.balance, 0, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null, null, null' : ''}${holds.noColumns}
+  select u.wallet_id, null, u.balance, 0, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null' : ''}${holds.noColumns}
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
   join unmoved u on u.n = o.n where not u.is_frozen
-), ${ledgerRowsSql('$16', { hasHolds, hasEntries })}${holds.rows}${isJournalled ? `, ${fastJournalSql('$16', '$19', { hasHolds })}` : ''}
+), ${ledgerRowsSql('$16', { hasHolds, hasEntries })}${holds.rows}${isJournalled ? `, ${fastJournalSql('$16', { hasHolds })}` : ''}
 select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end${isExpectedNew ? `, array[${lastMarkSql}]` : ''} from (
   select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(held), array_agg(answer)${holds.time} from (
     select n, wallet_id, balance, held, 'moved' as answer${holds.timeOfMoved} from moved
@@ -213,7 +213,8 @@ export async function postFast(
   { links, newSince }: HowToPost = {},
 ): Promise<FastAnswers> {
   const hasHolds = batch.some(isNewHold)
-  const changes = groupByLink(batch, hasHolds)
+  const isJournalled = hasEvents(batch)
+  const changes = isJournalled ? byApp(groupByLink(batch, hasHolds)) : groupByLink(batch, hasHolds)
   const planned = changes.flatMap(({ postings, sum }, i) => {
     let entries = 0
     return postings.map((posting, j) => ({
@@ -233,7 +234,6 @@ export async function postFast(
         plainArray(changes, (change) => resolvedOf(change)?.isReachable ?? null),
       ]
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
-  const isJournalled = hasEvents(batch)
   const statements = links ? clusterStatements : newSince === undefined ? fastStatements : statementsForNew(newSince)
   const hasEntries = !batch.every(isNewHold)
   const [plain, journalled] = statements[hasHolds ? (hasEntries ? 'mixed' : 'holds') : 'entries']
@@ -338,6 +338,12 @@ function groupByLink(batch: readonly PendingPosting[], hasHolds: boolean): Chang
     postings,
     sum: sumUp(hasHolds ? postings.map(operationOf) : postings),
   }))
+}
+
+/** The rows of the journal need the postings of each app together. Most batches have one app. */
+function byApp(changes: Change[]): Change[] {
+  if (changes.every(({ link }) => link.clientId === changes[0]!.link.clientId)) return changes
+  return [...Map.groupBy(changes, ({ link }) => link.clientId).values()].flat()
 }
 
 function operationOf(posting: PendingPosting): Operation {
