@@ -63,6 +63,7 @@ export const proofGuards: readonly Guarded[] = [
       [`left === 0 || grown.length === limits.grown`, `left === 0`],
       [`left === 0 || grown.length === limits.grown`, `grown.length === limits.grown`],
       [`until < checkedUpTo && sealed.has(walletId)`, `false`],
+      [`    await betweenPages()\n`, ``],
     ],
   },
   {

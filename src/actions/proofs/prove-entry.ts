@@ -13,7 +13,7 @@ import { findChanged, getCheckedUpTo, upsertCheckpoints } from '../../store/veri
 import { verifyStretches } from '../../store/verify/verify.ts'
 import { canSign, logOrigin, parseSigned, signCheckpoint, type Sealing } from './checkpoint.ts'
 import { enterIncarnation } from './incarnation.ts'
-import { beginLog, namedTree, sealTrees } from './seal-books.ts'
+import { beginLog, namedTree, retryAfterMs, sealTrees } from './seal-books.ts'
 
 export type WantedEntry = {
   readonly walletId: string
@@ -33,8 +33,7 @@ export type EntryProofResult =
   | { readonly kind: 'contradiction' }
 
 /** A page of the pass holds the log for about 100 ms. */
-const attempts = 20
-const betweenAttemptsMs = 100
+const attempts = 50
 
 export async function proveEntry(sealing: Sealing, wanted: WantedEntry): Promise<EntryProofResult> {
   if (!(await findLeafFields(sealing.db.pool, wanted.walletId, wanted.sequence))) return { kind: 'not-found' }
@@ -46,7 +45,7 @@ export async function proveEntry(sealing: Sealing, wanted: WantedEntry): Promise
     // On a cluster only the second check sees one snapshot of all entries.
     const sealed = await sealNow(sealing, wanted.walletId, attempt > 1)
     if (sealed === 'keyless' || (sealed === 'faulty' && attempt > 1)) return { kind: 'not-yet' }
-    if (sealed === 'busy') await sleep(betweenAttemptsMs)
+    if (sealed === 'busy') await sleep(retryAfterMs)
   }
 }
 

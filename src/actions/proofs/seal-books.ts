@@ -4,6 +4,7 @@
  * nothing of it is in the path of a debit.
  */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { marksOf } from '../../proof/marks.ts'
 import { addJoined, hashLeaf, noPeaks, rootOf } from '../../proof/merkle.ts'
 import { headLeaf } from '../../../sdk/verify/leaves.ts'
@@ -36,8 +37,15 @@ const pageLimits: PageLimits = { wallets: 20_000, grown: 3_000, entries: 20_000 
 const grownAtFirst = 500
 const betweenPassesMs = 10 * 60_000
 
+/** Longer than a proof waits between two attempts, so that every proof that is asked for finds the log free after each page. */
+const freeForMs = 50
+export const retryAfterMs = 40
+
 /** The job: takes the steps of a pass that is due, until the pass ends or another process has the log. */
-export async function sealBooks(sealing: Sealing): Promise<void> {
+export async function sealBooks(
+  sealing: Sealing,
+  { betweenPages = async () => await sleep(freeForMs) } = {},
+): Promise<void> {
   const log = await beginLog(sealing)
   if (!(await canSign(sealing, log))) return refuseLate(log)
   for (let limits = { ...pageLimits, grown: grownAtFirst }; ;) {
@@ -45,6 +53,7 @@ export async function sealBooks(sealing: Sealing): Promise<void> {
     if (!step) return
     if (step.log.passStartedAt === null) return await signCheckpoint(sealing, step.log)
     limits = { ...limits, grown: nextGrownLimit(step.grown) }
+    await betweenPages()
   }
 }
 
