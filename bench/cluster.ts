@@ -59,6 +59,8 @@ async function queryOnce(
   values: unknown[] = [],
 ): Promise<Record<string, string>[]> {
   const client = new Client({ ...connection, types: { getTypeParser: () => (value: string) => value } })
+  // The query fails too; without a listener, the process would end as well.
+  client.on('error', () => {})
   await client.connect()
   try {
     return (await client.query<Record<string, string>>(text, values)).rows
