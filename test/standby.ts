@@ -110,6 +110,8 @@ async function startServer(native: Native, databaseDir: string, port: number, ac
     port: String(port),
     unix_socket_directories: '',
     wal_level: 'replica',
+    // There is no slot: without it, a checkpoint while the standby is away may remove what it still needs.
+    wal_keep_size: '1GB',
     // After a minute of silence the standby would look for the primary by itself, and find it.
     wal_receiver_timeout: '0',
     wal_sender_timeout: '0',
