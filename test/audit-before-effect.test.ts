@@ -18,6 +18,7 @@ import { listTables, quoted } from '../src/store/migrations/tables.ts'
 import { newClient } from './client.ts'
 import { callCommand } from './command.ts'
 import { eventually } from './eventually.ts'
+import { letHoldsAge, sweepHolds } from './holds.ts'
 import { adminForms, type AdminForms } from './admin-forms.ts'
 import { newOperator, password, type TestOperator } from './operator.ts'
 import { testDatabase } from './postgres.ts'
@@ -160,6 +161,34 @@ const newClosedPeriod = async () => {
   return String(rows[0]!.id)
 }
 
+const periodsInDatabase = async () => {
+  const { rows } = await bench.service.db.pool.query<{ id: number }>(
+    'select id from closings c where not exists (select from archives a where a.closing_id = c.id) order by id',
+  )
+  return rows.map(({ id }) => String(id))
+}
+
+/** A copy needs all periods in the database. */
+const restoreArchived = async () => {
+  const archived = await query<{ id: number }>('select closing_id as id from archives order by closing_id desc')
+  for (const { id } of archived)
+    await callCommand(['archive', 'restore', String(id), '--from', join(folder, 'dropped-archive')], environment())
+}
+
+/** The oldest period in the database, with nothing that still needs it; its files, and those of the later ones, are written. */
+const newSettledArchive = async () => {
+  await letHoldsAge(bench.opened, 60 * 86_400)
+  await sweepHolds(bench.opened)
+  await newClosedPeriod()
+  await callCommand(['period', 'index'], environment())
+  for (const table of ['event_pages', 'journal', 'new_links']) await query(`delete from ${table}`)
+  await sealAll(bench.service)
+  const periods = await periodsInDatabase()
+  for (const period of periods)
+    await callCommand(['archive', 'write', period, '--to', join(folder, 'dropped-archive')], environment())
+  return periods.slice(0, 1)
+}
+
 const newReceiptCode = async () => {
   const { serviceUserId } = await newUser(bench.service, bench.credentials)
   const { body } = await newClient(bench.app.fetch, bench.credentials).credit(serviceUserId, 5)
@@ -270,6 +299,22 @@ const lines: Record<string, Line> = {
       return [to]
     },
   },
+  'archive drop': {
+    make: async () => {
+      const to = await newSettledArchive()
+      return [...to, '--from', join(folder, 'dropped-archive')]
+    },
+  },
+  'archive restore': {
+    make: async () => {
+      await newSettledArchive()
+      const from = ['--from', join(folder, 'dropped-archive')]
+      for (const period of await periodsInDatabase())
+        await callCommand(['archive', 'drop', period, ...from], environment())
+      const { rows } = await bench.service.db.pool.query<{ id: number }>('select max(closing_id) as id from archives')
+      return [String(rows[0]!.id), ...from]
+    },
+  },
   'admin create': { make: async () => ['--email', 'new-operator@example.com'] },
   'admin invite': { make: async () => ['--email', 'new-invited@example.com'] },
   'admin role': { make: async () => [(await newOperator(bench.opened)).email, 'viewer'] },
@@ -340,7 +385,13 @@ const lines: Record<string, Line> = {
       return [String(fields!['payment']), 'charge', '--processor', '1.00', '--ledger', '0.00', '--reason', 'x']
     },
   },
-  export: { isRead: true, make: async () => [join(folder, 'export.billfold')] },
+  export: {
+    isRead: true,
+    make: async () => {
+      await restoreArchived()
+      return [join(folder, 'export.billfold')]
+    },
+  },
   'keys rotate': {
     make: async () => {
       await known.giveSecret('totp_secret', (await newOperator(bench.opened)).id)
@@ -388,6 +439,7 @@ describe('a command is in the audit log before or with its changes:', () => {
 
   test('import', async () => {
     const file = join(folder, 'import.billfold')
+    await restoreArchived()
     await callCommand(['export', file], environment())
     const empty = await testDatabase()
     const imported = await callCommand(['import', file], { ...environment(), DATABASE_URL: empty.url })

@@ -4,8 +4,72 @@ import type { Guarded } from './run.ts'
 const references = 'src/store/closing/closed-references.test.ts'
 const closing = 'src/store/closing/closing.test.ts'
 const archive = 'src/store/closing/archive/archive.test.ts'
+const archived = 'src/store/closing/archive/archived.test.ts'
+const steps = 'src/store/closing/archive/archived-steps.test.ts'
+const readers = 'src/store/closing/archive/archived-readers.test.ts'
 
 export const periodGuards: readonly Guarded[] = [
+  {
+    area: 'archived periods',
+    file: 'src/store/writer/fast-statement.ts',
+    tests: [archived],
+    mutants: [["${hasArchive ? archivedSql : ''}", '']],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/outcomes.ts',
+    tests: [archived],
+    mutants: [["text: `${inDatabase} union all ${findSql('archived_outcomes($1::uuid[])')}`,", 'text: inDatabase,']],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/closing/archive/obstacles.ts',
+    tests: [archived],
+    mutants: [['return text(period)', 'continue']],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/closing/archive/compare-archive.ts',
+    tests: [archived],
+    mutants: [
+      ['!== line) refuse()', '=== undefined) refuse()'],
+      ['if (!isDeepStrictEqual(', 'if (false && !isDeepStrictEqual('],
+    ],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/closing/archive/drop-period.ts',
+    tests: [steps],
+    mutants: [['lock table closings, ${', 'lock table ${']],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/actions/money/archive-period.ts',
+    tests: [archived],
+    mutants: [
+      ['if (sha256 !== archive.sha256)', 'if (sha256 === undefined)'],
+      ['if (oldest !== period)', 'if (oldest === undefined)'],
+      ['if (archives.at(-1) !== archive)', 'if (archives.length === 0)'],
+    ],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/verify/totals.ts',
+    tests: [archived],
+    mutants: [['if (found[name] !== carried[name])', 'if (found[name] === undefined)']],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/proofs/wallet-trees.ts',
+    tests: [archived],
+    mutants: [['first < archived.size ? peaksWithin', 'first < 0 ? peaksWithin']],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/actions/money/write-statement.ts',
+    tests: [readers],
+    mutants: [['.hasArchived) return undefined', '.hasArchived && month.text === "") return undefined']],
+  },
   {
     area: 'closed periods',
     file: 'src/store/writer/fast-statement.ts',
@@ -46,7 +110,7 @@ export const periodGuards: readonly Guarded[] = [
     mutants: [
       [`    ...triggers,\n`, ``],
       ['`revoke insert, update, delete, truncate on ${closed} from ${owner}`,', ``],
-      ['...tables.map((name) => viewSql(name, id)),', ``],
+      [`...viewsSql([...periodsIn(closings, 'database'), id], periodsIn(closings, 'files')),`, ``],
       ['  await refuseDuringUpgrade(client)\n', ''],
       [`if (rows.length === 0) throw new ClosingRefused`, `if (rows.length < 0) throw new ClosingRefused`],
     ],
@@ -61,12 +125,7 @@ export const periodGuards: readonly Guarded[] = [
     area: 'closed periods',
     file: 'src/store/outcomes.ts',
     tests: [closing],
-    mutants: [
-      [
-        '  from all_outcomes where reference_key = any($1::uuid[])`\n',
-        '  from outcomes where reference_key = any($1::uuid[])`\n',
-      ],
-    ],
+    mutants: [[`findSql('all_outcomes where`, `findSql('outcomes where`]],
   },
   {
     area: 'closed periods',

@@ -45,6 +45,8 @@ export type WalletResponse = {
   currency: string
   /** Pass it as `before` to get the next page. Stop when it is absent or null, not when a page is short. */
   nextBefore?: number | null
+  /** On the last page: older transactions are in the archive of the service. */
+  hasArchived?: true
 }
 
 /** The fields of GET /api/server/wallet/check-balance, without the credentials. */

@@ -1,4 +1,5 @@
 /** The list of corrections, and one correction with the second operator's decision. */
+import { isArchived } from '../store/closing/archived-entries.ts'
 import type { ComponentChildren } from 'preact'
 import {
   approveCorrection,
@@ -186,7 +187,12 @@ async function showCorrection(request: AdminRequest, problem?: string): Promise<
             ['Reason', correction.reason],
             [
               'Corrects',
-              corrected ? (
+              isArchived(corrected) ? (
+                <>
+                  an archived transaction, <Money minor={corrected.amountMinor} currency={currency} isSigned />{' '}
+                  <Copy label="transactionId" text={transactionIdOf(corrects!)} />
+                </>
+              ) : corrected ? (
                 <>
                   <a
                     href={withQuery('/admin/references', { type: corrected.referenceType, id: corrected.referenceId })}

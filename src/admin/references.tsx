@@ -1,4 +1,5 @@
 /** The reference inspector: the first use of a reference, and how later uses differed. */
+import { isArchived } from '../store/closing/archived-entries.ts'
 import { inspectReceipt, inspectReference, type Inspected } from '../actions/money/inspect-reference.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
@@ -23,10 +24,11 @@ async function showReferences(request: AdminRequest): Promise<Response> {
   const [app, type, id] = [request.query('app'), request.query('type'), request.query('id')]
   const code = request.query('code').trim()
   const byCode = code === '' ? [] : await inspectReceipt(service, code)
+  const archived = byCode && isArchived(byCode) ? byCode : undefined
   const isAsked = id !== ''
   const reference = { type: type || undefined, id, owner: app || undefined }
   const byReference = isAsked ? await inspectReference(service, reference) : []
-  const found = [...(byCode ?? []), ...byReference]
+  const found = [...(byCode && !isArchived(byCode) ? byCode : []), ...byReference]
   const people = await peopleOf(request, found)
   const corrections = await listCorrectionsAbout(service.db.pool, {
     ids: found.flatMap(({ app: by, first }) => (!by && isUuid(first.referenceId ?? '') ? [first.referenceId!] : [])),
@@ -74,7 +76,18 @@ async function showReferences(request: AdminRequest): Promise<Response> {
           Find the transaction
         </button>
       </form>
-      {code !== '' && byReference.length === 0 && !byCode?.length && (
+      {archived && (
+        <section class="card">
+          <Empty title="In the archive">
+            <p>
+              This receipt is of an archived transaction of{' '}
+              <Money minor={archived.amountMinor} currency={service.config.currency} isSigned />.{' '}
+              <a href={`/admin/wallets/${archived.walletId}`}>The wallet</a>
+            </p>
+          </Empty>
+        </section>
+      )}
+      {code !== '' && found.length === 0 && !archived && (
         <section class="card">
           <Empty title={byCode ? 'No such receipt' : 'Not a receipt code'}>
             <p>
@@ -119,6 +132,9 @@ async function showReferences(request: AdminRequest): Promise<Response> {
   )
   return await showPage(request, { title: 'References', here: 'references', body })
 }
+
+/** Its time and its entry are in files. */
+const inArchive = 'in the archive: npx billfold archive restore brings a period back'
 
 function ownerOptions(apps: readonly App[]): [string, string][] {
   return [
@@ -166,7 +182,7 @@ function ReferenceStory({ request, inspected, people, corrections, holdId }: Sto
     </>
   ) : (
     <>
-      <Badge kind="good">posted</Badge> entry {first.sequence}, balance after{' '}
+      <Badge kind="good">posted</Badge> {first.at ? `entry ${first.sequence}` : 'in the archive'}, balance after{' '}
       <Money minor={first.balanceMinor} currency={currency} />
     </>
   )
@@ -175,12 +191,12 @@ function ReferenceStory({ request, inspected, people, corrections, holdId }: Sto
       <h2>{app ? app.name : 'The service itself'}</h2>
       <Facts
         rows={[
-          ['First use', <When at={first.at} />],
+          ['First use', first.at ? <When at={first.at} /> : inArchive],
           ['By', app ? <a href={`/admin/client-apps/${app.clientId}`}>{app.name}</a> : 'the service itself'],
           ['User', <Owner owners={people} id={first.walletId} />],
           [isDebit ? 'Debit' : 'Credit', <Money minor={first.amountMinor} currency={currency} isSigned />],
           ['Outcome', result],
-          ['Description', first.description ?? 'none'],
+          ['Description', first.at ? (first.description ?? 'none') : inArchive],
           ...(first.sequence === null
             ? []
             : [['Receipt code', <Copy label="receipt code" text={receiptCodeOf(first.referenceKey)} />] as const]),

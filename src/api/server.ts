@@ -38,6 +38,7 @@ const walletAnswer = z
       .int()
       .nullable()
       .describe('Pass it as `before` to get the next page, also after a page that was not full; null on the last page'),
+    hasArchived: shape.hasArchived,
   })
   .meta({ id: 'Wallet' })
 
@@ -104,6 +105,7 @@ function walletRoute(service: Service): Route {
         isActive: found.wallet.frozenFor === null,
         currency: currency.code,
         nextBefore: found.nextBefore,
+        ...(found.hasArchived && { hasArchived: true }),
       })
     },
   }

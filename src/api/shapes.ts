@@ -105,6 +105,12 @@ export function walletFigures(balanceMinor: bigint, heldMinor: bigint, currency:
 
 export const currencyCode = z.string().meta({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' })
 export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, in UTC' })
+/** Beside a list that ends with entries in the database. */
+export const hasArchived = z
+  .literal(true)
+  .optional()
+  .describe('Present at the end of the list if older transactions are in the archive of the service')
+
 export const transactionId = z.string().meta({ pattern: '^txn_[0-9a-f]{32}$' })
 export const mismatch = z.enum(['amount', 'user', 'direction'])
 

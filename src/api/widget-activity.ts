@@ -85,7 +85,8 @@ const activityAnswer = z
       .describe('Pass it as `before` to get the next page, also after a page that was not full; null on the last page'),
     left: z.int().nonnegative().describe('How many entries of the time range this page and those before did not read'),
     apps: z.array(walletApp).describe('Every app that has ever used the wallet'),
-    firstAt: shape.timestamp.nullable().describe('The time of the first transaction'),
+    firstAt: shape.timestamp.nullable().describe('The time of the first transaction that is not in the archive'),
+    hasArchived: shape.hasArchived,
     currency: shape.currencyCode,
   })
   .meta({ id: 'WidgetActivity' })
@@ -138,6 +139,7 @@ export function activityRoute(service: Service): Route {
         left: page.left,
         apps: page.apps.map(toWalletApp),
         firstAt: page.firstAt?.toISOString() ?? null,
+        ...(page.hasArchived && { hasArchived: true }),
         currency: currency.code,
       })
     },
@@ -164,6 +166,7 @@ const sumsAnswer = z
       .positive()
       .nullable()
       .describe('Pass it as `before` to add up the entries left; null at the end'),
+    hasArchived: shape.hasArchived,
     currency: shape.currencyCode,
   })
   .meta({ id: 'WidgetActivitySums' })
@@ -200,8 +203,13 @@ export function activitySumsRoute(service: Service): Route {
       },
     },
     run: async (session, asked) => {
-      const { sources, ...rest } = await readActivitySums(service, session, filterOf(asked, currency))
-      return answer({ sources: sources.map((each) => toSource(each, currency)), ...rest, currency: currency.code })
+      const { sources, hasArchived, ...rest } = await readActivitySums(service, session, filterOf(asked, currency))
+      return answer({
+        sources: sources.map((each) => toSource(each, currency)),
+        ...rest,
+        ...(hasArchived && { hasArchived }),
+        currency: currency.code,
+      })
     },
   })
 }

@@ -68,6 +68,8 @@ export function papersRoute(service: Service): Route {
       if (ordered.kind === 'unproved') return refuseUnproved(session, ordered.needed)!
       if (ordered.kind === 'unknown')
         return refuse('INVALID_REQUEST', { fields: { sequence: 'is not a transaction of this wallet' } })
+      if (ordered.kind === 'archived')
+        return refuse('INVALID_REQUEST', { fields: { sequence: 'is a transaction that is in the archive' } })
       return answer({ path: paperPath(ordered.token) })
     },
   })

@@ -1,4 +1,5 @@
 /** Card top-ups, for the hosted top-up page. */
+import { isArchived } from '../store/closing/archived-entries.ts'
 import { z } from 'zod'
 import { confirmTopup, type ConfirmedTopup, type OpenPayment } from '../actions/topups/confirm-topup.ts'
 import { cancelTopup } from '../actions/topups/cancel-topup.ts'
@@ -51,7 +52,9 @@ const topupState = z
     ),
     available: shape.available,
     held: shape.held,
-    transaction: shape.transaction.optional().describe('The credit, once it is in the ledger'),
+    transaction: shape.transaction
+      .optional()
+      .describe('The credit, once it is in the ledger, and until it is archived'),
     message: z.string(),
     nextAction: z
       .union([z.object({ kind: z.literal('redirect'), url: z.string() }), z.object({ kind: z.literal('script') })])
@@ -194,9 +197,11 @@ function answerConfirmed(service: Service, confirmed: ConfirmedTopup): Answer {
     return refuse('CARD_DECLINED', { declineCode, ...(declineMessage && { error: declineMessage }) })
   }
   if (confirmed.kind === 'credited') {
-    const transaction = toTransaction(confirmed.credit, currency)
-    const figures = shape.walletFigures(confirmed.credit.balanceAfterMinor, confirmed.heldMinor, currency)
-    return answer({ status: 'succeeded', ...figures, transaction, message: 'The money is in the wallet.' })
+    const { credit, heldMinor } = confirmed
+    const balanceMinor = isArchived(credit) ? credit.balanceMinor : credit.balanceAfterMinor
+    const figures = shape.walletFigures(balanceMinor, heldMinor, currency)
+    const entry = isArchived(credit) ? {} : { transaction: toTransaction(credit, currency) }
+    return answer({ status: 'succeeded', ...figures, ...entry, message: 'The money is in the wallet.' })
   }
   const { status, balanceMinor, heldMinor, nextAction, open } = confirmed
   const body = { status, ...shape.walletFigures(balanceMinor, heldMinor, currency), message: openMessages[status] }

@@ -60,6 +60,7 @@ const widgetWallet = z
     available: shape.available,
     held: shape.held,
     transactions: z.array(walletTransaction).max(10),
+    hasArchived: shape.hasArchived,
     waiting: z.array(waitingTopup).max(5).describe('Card top-ups that the bank is still processing'),
     openTopups: z
       .array(openTopup)
@@ -243,12 +244,16 @@ function walletRoute(service: Service): Route {
     run: async (session, _, { userAgent, address }) => {
       await recordBrowser(service, session, { userAgent, address })
       await recordDeviceUse(service, session)
-      const { wallet, entries, waiting, open, failed, holds, appName } = await readWidgetWallet(service, session)
+      const { wallet, entries, hasArchived, waiting, open, failed, holds, appName } = await readWidgetWallet(
+        service,
+        session,
+      )
       return answer({
         ...shape.walletFigures(wallet.balanceMinor, wallet.heldMinor, currency),
         transactions: entries.map((entry) =>
           maySee(session, entry) ? toWidgetTransaction(entry, currency) : toPrivateTransaction(entry, currency),
         ),
+        ...(hasArchived && { hasArchived }),
         waiting: waiting.map((topup) => toWaitingTopup(topup, currency)),
         ...(open.length > 0 && { openTopups: open.map((topup) => toOpenTopup(topup, currency)) }),
         ...(failed.length > 0 && { failedTopups: failed.map((topup) => toFailedTopup(topup, currency)) }),

@@ -1,4 +1,5 @@
 /** Finds a wallet, and shows it or one of its receipts. */
+import { findArchived } from '../store/closing/archived-entries.ts'
 import { normaliseEmail } from '../actions/people/create-user.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
@@ -24,7 +25,7 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
   const { pool } = service.db
   const { currency } = service.config
   const walletId = await findWalletId(service, invocation.positionals[0]!)
-  const { wallet, transfers } = (await findWalletWithTransfers(pool, walletId, { limit }))!
+  const { wallet, transfers, hasArchived } = (await findWalletWithTransfers(pool, walletId, { limit }))!
   const user = await findUser(pool, walletId)
   const links = await listLinksOfUser(pool, walletId)
   const money = (minor: bigint) => formatMinor(minor, currency)
@@ -37,6 +38,7 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
     ['state', stateText(wallet)],
     ...links.map((link) => ['link', `${link.id} (${link.clientId})`] as const),
     ...transfers.map((t) => [`#${t.sequence}`, transferLine(t, money)] as const),
+    ...(hasArchived && transfers.length < limit ? [['older', 'in the archive'] as const] : []),
   ])
   const json = {
     walletId,
@@ -65,6 +67,11 @@ export async function showReceipt(service: Service, invocation: Invocation): Pro
   const { pool } = service.db
   const { currency } = service.config
   const found = await listTransfersByKeys(pool, keys)
+  const archived = found.length === 0 ? await findArchived(pool, keys) : undefined
+  if (archived)
+    throw new CommandRefused(
+      `The transaction with the receipt code ${code}, of wallet ${archived.walletId}, is in the archive.`,
+    )
   if (found.length === 0) throw new CommandRefused(`No transaction has the receipt code ${code}.`)
   const users = await Promise.all(found.map(({ walletId }) => findUser(pool, walletId)))
   const text = found.map((t, i) =>

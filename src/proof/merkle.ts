@@ -92,6 +92,22 @@ function growTree(
   return { size: until, hashes: peakLevels(until).map((level) => levels[level]!.left.slice()) }
 }
 
+/**
+ * What a tree knows of the leaves from `start` up to `end`, which are those of one complete subtree: its peaks among them, as a tree by itself.
+ * Undefined where one of its peaks has more than those leaves.
+ */
+export function peaksWithin({ size, hashes }: Peaks, start: number, end: number): Peaks | undefined {
+  const found: Uint8Array[] = []
+  let from = 0
+  for (const [i, level] of peakLevels(size).entries()) {
+    const until = from + 2 ** level
+    if (from >= start && until <= end) found.push(hashes[i]!)
+    else if (from < end && until > start) return undefined
+    from = until
+  }
+  return { size: Math.max(0, Math.min(size, end) - start), hashes: found }
+}
+
 /** The levels of the complete subtrees of a tree, from the largest to the smallest. */
 function peakLevels(size: number): number[] {
   const found: number[] = []

@@ -58,6 +58,7 @@ export const ending: Readonly<Record<string, Ending>> = {
 export const staying: Readonly<Record<string, string>> = {
   transfers: 'the ledger: nothing of it ever goes',
   outcomes: 'a reference is answered again for ever',
+  archives: 'one per archived period; archive restore deletes it',
   closings: 'made by people; each leaves two tables of the ledger, closed_transfers_<id> and closed_outcomes_<id>',
   closed_references: 'two bytes for each reference of a closed period',
   holds: 'a hold is answered again for ever, and entries lead to it',

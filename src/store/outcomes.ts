@@ -88,13 +88,21 @@ export function parseTransactionId(text: string): string | undefined {
 
 type Row = [string, string, bigint, bigint, OutcomeRefusal | null, bigint, boolean]
 
-const findSql = `select reference_key, wallet_id, amount, balance, refusal, coalesce(held, 0), is_hold is not null
-  from all_outcomes where reference_key = any($1::uuid[])`
+const findSql = (
+  outcomes: string,
+) => `select reference_key, wallet_id, amount, balance, refusal, coalesce(held, 0), is_hold is not null
+  from ${outcomes}`
+const inDatabase = findSql('all_outcomes where reference_key = any($1::uuid[])')
+/** No period of a cluster is archived. */
+const finding = {
+  name: 'find-outcomes',
+  text: `${inDatabase} union all ${findSql('archived_outcomes($1::uuid[])')}`,
+  onCluster: inDatabase,
+}
 
 export async function findOutcomes(db: Queryable, referenceKeys: string): Promise<Map<string, Outcome>> {
   const { rows } = await db.query<Row>({
-    name: 'find-outcomes',
-    text: findSql,
+    ...finding,
     values: [referenceKeys],
     rowMode: 'array',
   })
@@ -113,9 +121,10 @@ export type FirstUse = {
   readonly walletId: string
   readonly amountMinor: bigint
   readonly balanceMinor: bigint
-  readonly at: Date
+  /** Null where it is archived: its entry and its time are in files. */
+  readonly at: Date | null
   readonly refusal: OutcomeRefusal | null
-  /** The entry it made; null when refused. */
+  /** The entry it made; null when refused, and where it is archived. */
   readonly sequence: number | null
   /** Of that entry; null when refused. */
   readonly referenceId: string | null
@@ -123,14 +132,20 @@ export type FirstUse = {
 }
 
 export async function listFirstUses(db: Queryable, referenceKeys: readonly string[]): Promise<FirstUse[]> {
-  const { rows } = await db.query<FirstUse>(
-    `with o as materialized (select * from all_outcomes where reference_key = any($1::uuid[])),
+  const { rows } = await db.query<FirstUse>({
+    text: `${firstUsesSql} union all ${archivedUsesSql} order by at`,
+    onCluster: `${firstUsesSql} order by at`,
+    values: [referenceKeys],
+  })
+  return rows
+}
+
+const archivedUsesSql = `select ${referenceKeyTextSql('o')}, o.wallet_id, o.amount, o.balance, null, o.refusal, null, null, null
+  from archived_outcomes($1::uuid[]) o`
+
+const firstUsesSql = `with o as materialized (select * from all_outcomes where reference_key = any($1::uuid[])),
        t as materialized (select t.* from o join all_transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence)
      select ${referenceKeyTextSql('o')} as "referenceKey", o.wallet_id as "walletId", o.amount as "amountMinor",
        o.balance as "balanceMinor", o.created_at as at, o.refusal, o.sequence::float8 as sequence,
        t.reference_id as "referenceId", t.description
-     from o left join t on t.wallet_id = o.wallet_id and t.sequence = o.sequence order by o.created_at`,
-    [referenceKeys],
-  )
-  return rows
-}
+     from o left join t on t.wallet_id = o.wallet_id and t.sequence = o.sequence`

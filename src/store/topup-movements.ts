@@ -1,4 +1,5 @@
 /** The movements of a top-up: what to post to the ledger, and what was posted. */
+import type { Archived } from './closing/archived-entries.ts'
 import { referenceKeyOf } from './outcomes.ts'
 import { serviceNamespace } from '../ledger/reference.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
@@ -103,7 +104,10 @@ export async function isEventSettled(db: Queryable, eventId: string, topupId: st
 }
 
 /** The ledger's entry of the top-up's credit. */
-export async function findTopupCredit(db: Queryable, paymentIntentId: string): Promise<Transfer | undefined> {
+export async function findTopupCredit(
+  db: Queryable,
+  paymentIntentId: string,
+): Promise<Transfer | Archived | undefined> {
   const key = referenceKeyOf({ namespace: serviceNamespace, type: 'TOPUP', id: paymentIntentId })
   return await findTransferByReference(db, key)
 }

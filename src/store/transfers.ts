@@ -1,6 +1,7 @@
 /** A wallet's ledger for reading: pages, filters, and spans of time. */
 import { ofWallet } from './cluster/guarded-read.ts'
 import { scanInSteps } from './connection/scan.ts'
+import { findArchivedUntil } from './closing/archived-entries.ts'
 import type { KeyRange } from '../ledger/receipt-code.ts'
 import { sqlState, transact, type Database, type Queryable } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
@@ -35,7 +36,7 @@ export type LedgerSearch = {
 }
 
 /** The entries of wallet $1 from sequence $2 up to, without, $3 that a filter matches; `matchValues` has $4 and the rest. */
-const matchSql = `t.wallet_id = $1 and t.sequence >= $2 and t.sequence < $3
+const matchSql = `t.wallet_id = $1 and not t.is_archived and t.sequence >= $2 and t.sequence < $3
        and ($4::text is null or (t.amount < 0) = ($4 = 'debit'))
        and ($5::text is null or t.counter_account = $5)
        and ($6::text is null or t.reference_type = $6)
@@ -130,7 +131,7 @@ export type LedgerPage = {
 export async function findLedgerPage(
   db: Queryable,
   walletId: string,
-  { bottom = 1, top, limit, span }: { bottom?: number; top: number; limit: number; span: number },
+  { bottom, top, limit, span }: { bottom: number; top: number; limit: number; span: number },
   filter: LedgerFilter,
 ): Promise<LedgerPage> {
   const [newest] = await listTransfers(db, walletId, { from: bottom, below: top, limit: 1 })
@@ -152,7 +153,7 @@ export async function listTransfersUpwards(
   { from, to, limit }: { from: number; to: number; limit: number },
 ): Promise<Transfer[]> {
   const { rows } = await db.query<Transfer>({
-    text: `select ${transferColumns} from all_transfers t where t.wallet_id = $1 and t.sequence >= $2 and t.sequence <= $3
+    text: `select ${transferColumns} from all_transfers t where t.wallet_id = $1 and not t.is_archived and t.sequence >= $2 and t.sequence <= $3
      order by t.sequence limit $4`,
     values: [walletId, from, to, limit],
     findAway: ofWallet(walletId),
@@ -166,7 +167,7 @@ export async function listTransfersUpwards(
  */
 const firstAtSql = `
 with recursive half as (
-  select 1::bigint as low, (select sequence from wallets where id = $1) + 1 as high
+  select coalesce((select sequence from all_transfers where wallet_id = $1 and is_archived), 1) as low, (select sequence from wallets where id = $1) + 1 as high
   union all
   select case when t.created_at < $2 then m.middle + 1 else h.low end, case when t.created_at < $2 then h.high else m.middle end
   from half h cross join lateral (select (h.low + h.high) / 2 as middle) m
@@ -175,7 +176,7 @@ with recursive half as (
 )
 select low::float8 as low from half where low = high`
 
-/** The first sequence at or after the instant; one above the last when there is none. */
+/** The first sequence at or after the instant; one above the last when there is none; the last archived one where that is archived. */
 export async function findFirstSequenceAt(db: Queryable, walletId: string, at: Date): Promise<number> {
   const { rows } = await db.query<{ low: number }>({
     text: firstAtSql,
@@ -244,7 +245,7 @@ export async function listTransfersOfAccount(
     await tx.query(`select set_config('enable_seqscan', 'off', true)`)
     const { rows } = await tx.query<Transfer>(
       `select ${transferColumns} from all_transfers t
-       where t.created_at >= $1 and t.created_at < $2 and t.counter_account = $3
+       where not t.is_archived and t.created_at >= $1 and t.created_at < $2 and t.counter_account = $3
          and ($4::uuid is null or (t.created_at, t.wallet_id, t.sequence)
            > ((select c.created_at from all_transfers c where c.wallet_id = $4 and c.sequence = $5), $4, $5))
        order by t.created_at, t.wallet_id, t.sequence limit $6`,
@@ -277,7 +278,7 @@ export async function findTransfersOfAmount(
       await tx.query(`select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '1000', true)`)
       const { rows } = await tx.query<Transfer>(
         `select ${transferColumns} from all_transfers t
-         where t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[]) limit $4`,
+         where not t.is_archived and t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[]) limit $4`,
         [from, until, amountsMinor, limit],
       )
       return rows
@@ -295,8 +296,10 @@ const spansMs = [1, 24, 7 * 24, 31 * 24, 366 * 24, Infinity].map((hours) => hour
 export type AmountScan = {
   /** Newest first. */
   readonly entries: readonly Transfer[]
-  /** Everything since then was searched; null when that is everything. */
+  /** Everything since then was searched; null when that is everything in the database. */
   readonly from: Date | null
+  /** Entries up to then are in the archive; null without one. */
+  readonly archivedUntil: Date | null
 }
 
 /** The newest entries of these amounts, of all wallets. Reads back in time by the BRIN index, until the time is up. */
@@ -318,7 +321,7 @@ export async function scanTransfersOfAmount(
     const from = new Date(spanMs === Infinity ? 0 : now.getTime() - spanMs)
     const { rows } = await tx.query<Transfer>(
       `select ${transferColumns} from all_transfers t
-       where t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[])
+       where not t.is_archived and t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[])
        order by t.created_at desc, t.wallet_id, t.sequence desc limit $4`,
       [from, until, amountsMinor, limit - entries.length],
     )
@@ -327,5 +330,5 @@ export async function scanTransfersOfAmount(
     isWhole = spanMs === Infinity
     return isWhole || entries.length >= limit
   })
-  return { entries, from: isWhole ? null : until }
+  return { entries, from: isWhole ? null : until, archivedUntil: await findArchivedUntil(db.pool) }
 }

@@ -6,6 +6,7 @@ import type { Queryable, Transaction } from './connection/database.ts'
 import { heldSql } from './writer/stored-holds.ts'
 import { referenceKeyTextSql } from './outcomes.ts'
 import { maybe } from './connection/rows.ts'
+import { findArchived, type Archived } from './closing/archived-entries.ts'
 
 /** Closed: the user deleted the account. */
 export type FrozenFor = 'operator' | 'debt' | 'closed' | null
@@ -180,31 +181,42 @@ type WithTransfer = Omit<WalletRow, 'sequence'> & {
   readonly lastSequence: number
   /** One above the newest entry the page scans; null when there is none. */
   readonly below: number | null
+  /** The last entry that is in files; null where none is. */
+  readonly archivedUpTo: number | null
 } & (Transfer | { readonly sequence: null })
 
 /** On a cluster, each condition names the wallet, or every server would be asked. */
 const pageSql = (isAskedFor: (walletId: string) => string = () => 'true') => `select w.id, w.balance as "balanceMinor",
     ${heldSql('w', isAskedFor('h.wallet_id'))} as "heldMinor", w.sequence::float8 as "lastSequence", w.frozen_for as "frozenFor",
-    w.frozen_reason as "frozenReason", page.below::float8 as below, ${transferColumns}
+    w.frozen_reason as "frozenReason", page.below::float8 as below,
+    (select a.sequence::float8 from all_transfers a where a.wallet_id = w.id and ${isAskedFor('a.wallet_id')} and a.is_archived) as "archivedUpTo",
+    ${transferColumns}
   from wallets w left join lateral (
     select n.sequence + 1 as below from all_transfers n
-    where n.wallet_id = w.id and ${isAskedFor('n.wallet_id')} and n.sequence < coalesce($2::bigint, 9223372036854775807)
+    where n.wallet_id = w.id and ${isAskedFor('n.wallet_id')} and not n.is_archived and n.sequence < coalesce($2::bigint, 9223372036854775807)
     order by n.sequence desc limit 1) page on true left join lateral (
-    select * from all_transfers t where t.wallet_id = w.id and ${isAskedFor('t.wallet_id')}
+    select * from all_transfers t where t.wallet_id = w.id and ${isAskedFor('t.wallet_id')} and not t.is_archived
       and t.sequence < page.below and t.sequence >= page.below - ${pageSpan}
       and ($3::text is null or t.counter_account = $3 or t.counter_account not like 'app:%')
     order by t.sequence desc limit $4) t on true
   where w.id = $1 order by t.sequence desc`
 
+type WalletWithTransfers = {
+  readonly wallet: WalletRow
+  readonly transfers: readonly Transfer[]
+  readonly scannedFrom: number | undefined
+  readonly hasArchived: boolean
+}
+
 /**
  * A wallet and its newest transfers, newest first, in one snapshot. The page scans a bounded number of entries:
- * `scannedFrom` is where the next page continues, undefined when all were scanned.
+ * `scannedFrom` is where the next page continues, undefined when all were scanned. `hasArchived`: older entries are in files.
  */
 export async function findWalletWithTransfers(
   db: Queryable,
   walletId: string,
   filter: TransferFilter,
-): Promise<{ wallet: WalletRow; transfers: Transfer[]; scannedFrom: number | undefined } | undefined> {
+): Promise<WalletWithTransfers | undefined> {
   const { rows } = await db.query<WithTransfer>({
     name: 'find-wallet-with-transfers',
     text: pageSql(),
@@ -214,19 +226,23 @@ export async function findWalletWithTransfers(
   })
   const first = maybe(rows)
   if (!first) return undefined
-  const { id, balanceMinor, heldMinor, lastSequence, frozenFor, frozenReason, below } = first
+  const { id, balanceMinor, heldMinor, lastSequence, frozenFor, frozenReason, below, archivedUpTo } = first
   const transfers = rows.filter((row) => row.sequence !== null)
   const scannedFrom = (below ?? 0) - pageSpan
   const wallet = { id, balanceMinor, heldMinor, sequence: lastSequence, frozenFor, frozenReason }
-  return { wallet, transfers, scannedFrom: scannedFrom > 1 ? scannedFrom : undefined }
+  const isMore = scannedFrom > (archivedUpTo ?? 0) + 1
+  return { wallet, transfers, scannedFrom: isMore ? scannedFrom : undefined, hasArchived: archivedUpTo !== null }
 }
 
-/** The transfer of a reference; undefined when the reference was never used, or was refused. */
-export async function findTransferByReference(db: Queryable, referenceKey: string): Promise<Transfer | undefined> {
+/** The transfer of a reference; undefined when the reference was never used, or was refused. An archived one is in files. */
+export async function findTransferByReference(
+  db: Queryable,
+  referenceKey: string,
+): Promise<Transfer | Archived | undefined> {
   const { rows } = await db.query<Transfer>(
     `with o as materialized (select wallet_id, sequence from all_outcomes where reference_key = $1)
      select ${transferColumns} from o join all_transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence`,
     [referenceKey],
   )
-  return maybe(rows)
+  return maybe(rows) ?? (await findArchived(db, { from: referenceKey, to: referenceKey }))
 }

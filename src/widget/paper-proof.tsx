@@ -90,12 +90,13 @@ export async function proofFile(
   userId: string,
   sequence: number,
   since: string | undefined,
-): Promise<Response | undefined> {
+): Promise<Response | 'archived' | undefined> {
   const wanted = { walletId: userId, sequence }
   const size = since !== undefined && /^[1-9]\d{0,14}$/.test(since) ? Number(since) : undefined
   const continued = await proveEntry(service, { ...wanted, since: size })
   // The wallet has fewer entries than the earlier proof says: the new one says how many it has, and the two are compared.
   const result = continued.kind === 'not-since' ? await proveEntry(service, wanted) : continued
+  if (result.kind === 'archived') return result.kind
   if (result.kind !== 'proof') return undefined
   const headers = {
     ...plainHeaders,

@@ -48,6 +48,7 @@ async function showPaper(service: Service, c: HonoContext): Promise<Response> {
   if ('filter' in paper) return await showSelection(service, language, ordered, paper)
   if (!('month' in paper)) return await showData(service, c, language, ordered)
   const shown = await readStatement(service, language, ordered, paper)
+  if (!shown) return await showArchived(service, language, language.paper.statement)
   if (paper.kind === 'statement') return await showStatement(service, shown, ordered)
   return download(`statement-${paper.month}.csv`, statementLines(service, shown))
 }
@@ -97,6 +98,7 @@ async function showReceipt(
 ): Promise<Response> {
   const { userId, firstName, lastName } = ordered
   const entry = await findEntry(service, userId, sequence)
+  if (entry === 'archived') return await showArchived(service, language, language.paper.receipt)
   if (!entry) return await showUsed(service, language)
   const about = serviceData(service.config.about)
   const nonce = newNonce()
@@ -115,6 +117,7 @@ async function showProof(
   { userId, paper }: OrderedPaper,
 ): Promise<Response> {
   const file = await proofFile(service, userId, (paper as EntryPaper).sequence, c.req.query('since'))
+  if (file === 'archived') return await showArchived(service, language, language.paper.proof)
   if (file) return file
   const nonce = newNonce()
   const { proof: title, proofLater } = language.paper
@@ -126,14 +129,25 @@ async function showProof(
   return pageResponse(await paperHtml(language, title, body, nonce), { nonce }, 503)
 }
 
+/** 410: it was here, and an operator can bring it back. */
+async function showArchived(service: Service, language: Language, title: string): Promise<Response> {
+  const nonce = newNonce()
+  const body = (
+    <Sheet language={language} about={serviceData(service.config.about)} title={title}>
+      <p class="what">{language.paper.archived}</p>
+    </Sheet>
+  )
+  return pageResponse(await paperHtml(language, title, body, nonce), { nonce }, 410)
+}
+
 async function readStatement(
   service: Service,
   language: Language,
   { userId, firstName, lastName }: OrderedPaper,
   { month, timeZone }: Extract<Paper, { month: string }>,
-): Promise<StatementShown> {
+): Promise<StatementShown | undefined> {
   const found = await findStatement(service, userId, monthInZone(month, timeZone)!)
-  return { language, timeZone, name: `${firstName} ${lastName}`.trim(), statement: found }
+  return found && { language, timeZone, name: `${firstName} ${lastName}`.trim(), statement: found }
 }
 
 async function showStatement(service: Service, shown: StatementShown, ordered: OrderedPaper): Promise<Response> {
@@ -145,7 +159,7 @@ async function showStatement(service: Service, shown: StatementShown, ordered: O
   const { currency } = service.config
   const { firstSequence, lastSequence } = shown.statement
   const last = lastSequence < firstSequence ? undefined : await findEntry(service, ordered.userId, lastSequence)
-  const proof = last && (await readPaperProof(service, ordered, last.transfer))
+  const proof = last && last !== 'archived' ? await readPaperProof(service, ordered, last.transfer) : undefined
   const body = (
     <StatementPage shown={shown} about={about} sums={sums} currency={currency} fileUrl={fileUrl} proof={proof} />
   )

@@ -42,6 +42,7 @@ export function SelectionPage({ shown, about, at, fileUrl }: SelectionProps) {
     <Sheet language={language} about={about} title={words.selection} fileUrl={fileUrl}>
       <p class="note">{words.selectionText}</p>
       {partText && <p class="note">{partText}</p>}
+      {selection.hasArchived && <p class="note">{language.wallet.archived}</p>}
       <Rows
         rows={[
           [words.holder, <bdi>{name}</bdi>],
@@ -140,4 +141,5 @@ export async function* selectionLines(service: Service, shown: SelectionShown): 
   for (const [title, value] of criteriaOf(shown)) yield remark(`${title}: ${value}`)
   const partText = partTextOf(shown)
   if (partText) yield remark(partText)
+  if (shown.selection.hasArchived) yield remark(shown.language.wallet.archived)
 }

@@ -109,6 +109,7 @@ export async function startRig(
 
   return {
     service,
+    databaseUrl: opened.databaseUrl,
     app,
     logged,
     names,

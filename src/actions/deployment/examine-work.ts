@@ -56,7 +56,9 @@ function checkPeriods({ closings }: WorkFacts): Check {
       fix: 'npx billfold period index.',
     }
   const count = ['No period is', 'One period is'][closings.length] ?? `${closings.length} periods are`
-  return { name, state: 'good', text: `${count} closed.` }
+  const archived = closings.filter(({ archivedAt }) => archivedAt).length
+  const place = archived === 0 ? '' : ` Of them, ${archived} in files: keep those files, and their copies.`
+  return { name, state: 'good', text: `${count} closed.${place}` }
 }
 
 function checkSecrets({ secretsProblem }: WorkFacts): Check {

@@ -3,7 +3,14 @@
  * not see all of that. It runs in small slices. At the end it compares each account's entries with its positions.
  */
 import type { Transaction } from '../../store/connection/database.ts'
-import { addSums, noSum, sumEntries, sumPositions, type AccountSums } from '../../store/verify/account-sums.ts'
+import {
+  addSums,
+  noSum,
+  sumArchived,
+  sumEntries,
+  sumPositions,
+  type AccountSums,
+} from '../../store/verify/account-sums.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import { verifyStretchEntries } from '../../store/verify/entries.ts'
 import { bookFault, type Fault, type FormatMoney } from '../../store/verify/fault.ts'
@@ -122,8 +129,9 @@ async function dropCheckpoints(tx: Transaction, faults: readonly Fault[]): Promi
   await deleteCheckpoints(tx, [...new Set(faults.flatMap(({ walletId }) => walletId ?? []))])
 }
 
-async function comparePositions(tx: Transaction, entered: AccountSums, day: string, words: FormatMoney) {
+async function comparePositions(tx: Transaction, found: AccountSums, day: string, words: FormatMoney) {
   const kept = await sumPositions(tx, day)
+  const entered = addSums(found, await sumArchived(tx, day))
   const faults: Fault[] = []
   for (const account of [...new Set([...entered.keys(), ...kept.keys()])].sort()) {
     const says = kept.get(account) ?? noSum

@@ -16,6 +16,8 @@ export type Selection = {
   readonly top: number
   /** How many entries of the time range are below `bottom`. */
   readonly left: number
+  /** Older entries of the time range are in the archive. */
+  readonly hasArchived: boolean
   readonly count: number
   readonly inMinor: bigint
   readonly outMinor: bigint
@@ -44,7 +46,8 @@ export async function findSelection(service: Service, walletId: string, asked: A
     }
   }
   const app = apps.find(({ clientId }) => clientId === asked.app)
-  return { walletId, filter, app, bottom, top, left: bottom - range.bottom, count, inMinor, outMinor }
+  const { hasArchived } = range
+  return { walletId, filter, app, bottom, top, left: bottom - range.bottom, hasArchived, count, inMinor, outMinor }
 }
 
 const chunkSize = 1_000

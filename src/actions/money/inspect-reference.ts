@@ -1,4 +1,5 @@
 /** Shows the first use of a reference and every repeat. */
+import { findArchived, type Archived } from '../../store/closing/archived-entries.ts'
 import { counterAccountOfApp, findMismatch, serviceNamespace, type Mismatch } from '../../ledger/reference.ts'
 import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import type { App } from '../../store/apps.ts'
@@ -73,10 +74,12 @@ export function ownerOfEntry(entry: Transfer): string {
 }
 
 /** Like `inspectReference`, by the code on a receipt. Undefined when the text is no such code. */
-export async function inspectReceipt(service: Service, code: string): Promise<Inspected[] | undefined> {
+export async function inspectReceipt(service: Service, code: string): Promise<Inspected[] | Archived | undefined> {
   const keys = parseReceiptCode(code)
   if (!keys) return undefined
   const found = await listTransfersByKeys(service.db.pool, keys)
+  const archived = found.length === 0 ? await findArchived(service.db.pool, keys) : undefined
+  if (archived) return archived
   const inspected = found.map((entry) =>
     inspectReference(service, { type: entry.referenceType, id: entry.referenceId, owner: ownerOfEntry(entry) }),
   )

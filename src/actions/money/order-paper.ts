@@ -2,6 +2,7 @@
  * Receipts, statements and data for users, each behind a link that works once and carries no session. The link ends with the session
  * and the device it was ordered with, so signing out ends it.
  */
+import { aboveArchive } from '../../store/closing/archived-entries.ts'
 import { deletePaperLink, insertPaperLink, type PaperLink } from '../../store/paper-links.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { listTransfersUpwards } from '../../store/transfers.ts'
@@ -44,6 +45,8 @@ export type PaperOrder =
   | { readonly kind: 'unproved'; readonly needed: UserProof }
   /** A receipt of a transaction that does not exist. */
   | { readonly kind: 'unknown' }
+  /** It needs entries that are in the archive. */
+  | { readonly kind: 'archived' }
 
 export async function orderPaper(service: Service, session: Session, paper: Paper): Promise<PaperOrder> {
   if (paper.kind !== 'receipt') {
@@ -54,6 +57,7 @@ export async function orderPaper(service: Service, session: Session, paper: Pape
   if (limited) return limited
   if (paper.kind === 'receipt') {
     const entry = await findEntry(service, session.userId, paper.sequence)
+    if (entry === 'archived') return { kind: 'archived' }
     if (!entry) return { kind: 'unknown' }
     if (!maySee(session, entry)) return { kind: 'unproved', needed: 'person' }
   }
@@ -111,7 +115,8 @@ export async function findEntry(
   service: Service,
   userId: string,
   sequence: number,
-): Promise<ActivityEntry | undefined> {
+): Promise<ActivityEntry | 'archived' | undefined> {
   const found = await listTransfersUpwards(service.db.pool, userId, { from: sequence, to: sequence, limit: 1 })
-  return (await describeTransfers(service, userId, found))[0]
+  if (found.length > 0) return (await describeTransfers(service, userId, found))[0]
+  return (await aboveArchive(service.db.pool, userId, sequence)).hasArchived ? 'archived' : undefined
 }

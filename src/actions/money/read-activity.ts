@@ -2,6 +2,7 @@
 import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
+import { aboveArchive } from '../../store/closing/archived-entries.ts'
 import { listAppsOfUser } from '../../store/links.ts'
 import { isServiceOwn } from '../../store/outcomes.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
@@ -31,6 +32,8 @@ export type ActivityEntry = {
 export type WidgetWallet = {
   readonly wallet: WalletRow
   readonly entries: readonly ActivityEntry[]
+  /** There is no entry, or no further one, because older ones are in the archive. */
+  readonly hasArchived: boolean
   readonly waiting: readonly Topup[]
   /** Payments in this app that may still be paid. */
   readonly open: readonly Topup[]
@@ -41,13 +44,16 @@ export type WidgetWallet = {
   readonly appName: string
 }
 
+const maxLatest = 10
 const maxWaiting = 5
 const maxHolds = 3
 
 /** The last ten entries, and the top-ups that are still pending. */
 export async function readWidgetWallet(service: Service, session: Session): Promise<WidgetWallet> {
   const { pool } = service.db
-  const { wallet, transfers } = (await findWalletWithTransfers(pool, session.userId, { limit: 10 }))!
+  const { wallet, transfers, hasArchived } = (await findWalletWithTransfers(pool, session.userId, {
+    limit: maxLatest,
+  }))!
   const entries = await describeTransfers(service, session.userId, transfers)
   const waiting = await listWaitingTopups(pool, session.userId, maxWaiting)
   const open = await listOpenPayments(pool, session, maxWaiting)
@@ -55,7 +61,16 @@ export async function readWidgetWallet(service: Service, session: Session): Prom
   const clientId = proofOf(session) === 'session' ? session.clientId : null
   const failed = await listFailedTopups(pool, { userId: session.userId, clientId }, maxWaiting)
   const holds = await readOpenHolds(service, { userId: session.userId, heldMinor: wallet.heldMinor }, maxHolds)
-  return { wallet, entries, waiting, open, failed, holds, appName: (await service.apps.find(session.clientId))!.name }
+  return {
+    wallet,
+    entries,
+    hasArchived: hasArchived && transfers.length < maxLatest,
+    waiting,
+    open,
+    failed,
+    holds,
+    appName: (await service.apps.find(session.clientId))!.name,
+  }
 }
 
 export type ActivityPage = {
@@ -66,8 +81,10 @@ export type ActivityPage = {
   readonly left: number
   /** Every app that ever used the wallet. */
   readonly apps: readonly App[]
-  /** When the wallet's first entry was made; null when there is none. */
+  /** When the wallet's first entry was made, of those in the database; null when there is none. */
   readonly firstAt: Date | null
+  /** On the last page: older entries of the time range are in the archive. */
+  readonly hasArchived: boolean
 }
 
 const pageSize = 30
@@ -75,13 +92,14 @@ const pageSize = 30
 export async function readActivity(service: Service, userId: string, asked: ActivityFilter): Promise<ActivityPage> {
   const { pool } = service.db
   const apps = await listApps(service, userId)
-  const { bottom, top } = await sequencesOf(service, userId, asked)
+  const { bottom, top, hasArchived } = await sequencesOf(service, userId, asked)
   const bounds = { bottom, top, limit: pageSize, span: pageSpan }
   const { transfers, nextBefore = null } = await findLedgerPage(pool, userId, bounds, ledgerFilterOf(asked, apps))
-  const [first] = await listTransfersUpwards(pool, userId, { from: 1, to: 1, limit: 1 })
+  const [first] = await listTransfersUpwards(pool, userId, { from: 1, to: Number.MAX_SAFE_INTEGER, limit: 1 })
   const entries = await describeTransfers(service, userId, transfers)
   const left = nextBefore === null ? 0 : nextBefore - bottom
-  return { entries, nextBefore, left, apps, firstAt: first?.createdAt ?? null }
+  const firstAt = first?.createdAt ?? null
+  return { entries, nextBefore, left, apps, firstAt, hasArchived: nextBefore === null && hasArchived }
 }
 
 /** What one app, the user's cards or the service took and gave. */
@@ -99,6 +117,8 @@ export type ActivitySums = {
   readonly searched: number
   readonly left: number
   readonly nextBefore: number | null
+  /** With the last part: older entries of the time range are in the archive. */
+  readonly hasArchived: boolean
 }
 
 /**
@@ -114,7 +134,7 @@ export async function readActivitySums(
   asked: ActivityFilter,
 ): Promise<ActivitySums> {
   const apps = await listApps(service, userId)
-  const { bottom, top } = await sequencesOf(service, userId, asked)
+  const { bottom, top, hasArchived } = await sequencesOf(service, userId, asked)
   const below = Math.max(bottom, Math.min(top, sequence + 1))
   const from = Math.max(bottom, below - sumSpan)
   const sums = await sumMatches(service.db.pool, userId, { from, below }, ledgerFilterOf(asked, apps))
@@ -123,15 +143,18 @@ export async function readActivitySums(
     if (!isOwn) return { ...sum, source: 'app', app: byAccount.get(counterAccount) }
     return { ...sum, source: counterAccount === 'cards' ? 'card' : 'service', app: undefined }
   })
-  return { sources, searched: below - from, left: from - bottom, nextBefore: from > bottom ? from : null }
+  const nextBefore = from > bottom ? from : null
+  const isEnd = nextBefore === null
+  return { sources, searched: below - from, left: from - bottom, nextBefore, hasArchived: isEnd && hasArchived }
 }
 
-/** The sequences of the time range: from `bottom` up to, without, `top`. */
+/** The sequences of the time range that are in the database: from `bottom` up to, without, `top`. */
 export async function sequencesOf(service: WithDb, userId: string, { before, from, until }: ActivityFilter) {
   const { pool } = service.db
-  const bottom = from ? await findFirstSequenceAt(pool, userId, from) : 1
+  const first = from ? await findFirstSequenceAt(pool, userId, from) : 1
+  const { bottom, hasArchived } = await aboveArchive(pool, userId, first)
   const end = until ? await findFirstSequenceAt(pool, userId, until) : Number.MAX_SAFE_INTEGER
-  return { bottom, top: Math.min(before ?? end, end) }
+  return { bottom, top: Math.min(before ?? end, end), hasArchived }
 }
 
 export function ledgerFilterOf(asked: ActivityFilter, apps: readonly App[]): LedgerFilter {

@@ -10,6 +10,8 @@ export type WalletPage = {
   readonly transfers: readonly Transfer[]
   /** Where the next page begins. A page ends at its search limit even if it is not full. */
   readonly nextBefore: number | null
+  /** On the last page: older transfers are in the archive. */
+  readonly hasArchived: boolean
 }
 
 export async function readWallet(
@@ -27,5 +29,5 @@ export async function readWallet(
   const transfers = found.transfers.slice(0, limit)
   const isFull = found.transfers.length > limit
   const nextBefore = isFull ? transfers[transfers.length - 1]!.sequence : (found.scannedFrom ?? null)
-  return { wallet: found.wallet, transfers, nextBefore }
+  return { wallet: found.wallet, transfers, nextBefore, hasArchived: nextBefore === null && found.hasArchived }
 }

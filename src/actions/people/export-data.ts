@@ -2,6 +2,7 @@
  * Exports all data about a user as one JSON document. It is streamed, so only a page of a long wallet is in memory, and contains
  * the entries up to the newest one at its start.
  */
+import { aboveArchive, findArchiveEnd } from '../../store/closing/archived-entries.ts'
 import { viewHold } from '../../ledger/hold.ts'
 import { majorNumber } from '../../ledger/money.ts'
 import { listAuditOf } from '../../store/audit.ts'
@@ -151,6 +152,9 @@ async function* writeData(service: Service, user: LiveUser): AsyncGenerator<stri
       })),
     }
   })
+  const archived = await findArchiveEnd(service.db.pool, userId)
+  // They are in the files of the service: an operator can bring them back.
+  if (archived) yield `,"archivedTransactions":${archived.sequence}`
   yield* writeList('transactions', pagesOfEntries(service, userId, wallet.sequence), (entry) => ({
     id: transactionIdOf(entry.referenceKey),
     sequence: entry.sequence,
@@ -212,7 +216,7 @@ async function* pagesOfHolds({ db }: Service, userId: string) {
 }
 
 async function* pagesOfEntries({ db }: Service, userId: string, last: number): AsyncGenerator<Transfer[]> {
-  for (let from = 1; from <= last; from += pageSize) {
+  for (let { bottom: from } = await aboveArchive(db.pool, userId, 1); from <= last; from += pageSize) {
     const to = Math.min(last, from + pageSize - 1)
     yield await listTransfersUpwards(db.pool, userId, { from, to, limit: pageSize })
   }

@@ -1,6 +1,7 @@
 /** The user's list of connected apps ("Apps using my wallet"), connecting and disconnecting, and the proof of a link to its app. */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
+import { aboveArchive } from '../../store/closing/archived-entries.ts'
 import { transact, type Queryable } from '../../store/connection/database.ts'
 import {
   deleteLinkCode,
@@ -32,7 +33,7 @@ export type ConnectedApp = {
   /** Empty while the app is inactive. */
   readonly scopes: readonly string[]
   readonly month: Sums
-  /** The month has more than `maxSummed` entries: the sums cover only the newest. */
+  /** The month has more than `maxSummed` entries, or archived ones: the sums cover only the newest. */
   readonly isMonthCut: boolean
   /** What the app's open holds reserve. */
   readonly heldMinor: bigint
@@ -68,8 +69,9 @@ async function sumMonth(service: Service, { userId, sequence, readAt }: Session)
   const { pool } = service.db
   const monthStart = new Date(Date.UTC(readAt.getUTCFullYear(), readAt.getUTCMonth()))
   const first = await findFirstSequenceAt(pool, userId, monthStart)
-  const from = Math.max(first, sequence - maxSummed + 1)
-  return { sums: await sumByCounterAccount(pool, userId, { from, to: sequence }), isCut: from > first }
+  const { bottom, hasArchived } = await aboveArchive(pool, userId, first)
+  const from = Math.max(bottom, sequence - maxSummed + 1)
+  return { sums: await sumByCounterAccount(pool, userId, { from, to: sequence }), isCut: hasArchived || from > bottom }
 }
 
 /**

@@ -9,6 +9,8 @@ import { verifyProof } from '../../../sdk/verify.ts'
 import { networkOf } from '../../platform/address.ts'
 import { faultFields } from '../../platform/log.ts'
 import { publishedKey } from '../../proof/sign-note.ts'
+import { findArchiveEnd, isArchived, type Archived } from '../../store/closing/archived-entries.ts'
+import type { Queryable } from '../../store/connection/database.ts'
 import { listIncarnations } from '../../store/proofs/incarnations.ts'
 import { findLog } from '../../store/proofs/proof-log.ts'
 import { entrySalt } from '../../store/proofs/entry-leaves.ts'
@@ -62,6 +64,7 @@ export type CheckedReceipt =
   | { readonly kind: 'unsealed' }
   /** The entry is not what was signed. */
   | { readonly kind: 'differs' }
+  | { readonly kind: 'archived' }
   | { readonly kind: 'genuine'; readonly entry: ActivityEntry }
 
 export async function checkReceipt(service: Service, name: string, address: string): Promise<CheckedReceipt> {
@@ -69,8 +72,10 @@ export async function checkReceipt(service: Service, name: string, address: stri
   if (limited) return limited
   const transfer = addressFormat.test(name) ? await findNamed(service, name) : undefined
   if (!transfer) return { kind: 'unknown' }
+  if (isArchived(transfer)) return { kind: 'archived' }
   const proof = await readProof(service, { walletId: transfer.walletId, sequence: transfer.sequence })
   const keys = await readLogKeys(service)
+  if (proof === 'archived') return { kind: proof }
   if (!proof || proof === 'not-since' || keys.length === 0) return { kind: 'unsealed' }
   const { ok } = await verifyProof(writeProof(proof), { keys })
   if (!ok) return { kind: 'differs' }
@@ -78,14 +83,28 @@ export async function checkReceipt(service: Service, name: string, address: stri
   return { kind: 'genuine', entry: entry! }
 }
 
-async function findNamed({ db }: Service, name: string): Promise<Transfer | undefined> {
+async function findNamed({ db }: Service, name: string): Promise<Transfer | Archived | undefined> {
   const bytes = Buffer.from(name, 'base64url')
   // Decoding ignores bits that belong to no whole byte: each receipt must have one address.
   if (bytes.length !== keyBytes + markBytes || bytes.toString('base64url') !== name) return undefined
   const transfer = await findTransferByReference(db.pool, bytes.subarray(0, keyBytes).toString('hex'))
   const tree = transfer && (await findTree(db.pool, transfer.walletId))
-  const isRight = tree && timingSafeEqual(markOf(tree, transfer.sequence), bytes.subarray(keyBytes))
-  return isRight ? transfer : undefined
+  const mark = bytes.subarray(keyBytes)
+  if (!tree) return undefined
+  if (isArchived(transfer)) return (await isMarkOfArchived(db.pool, tree, mark)) ? transfer : undefined
+  return timingSafeEqual(markOf(tree, transfer.sequence), mark) ? transfer : undefined
+}
+
+/** The marks of this many entries take a tenth of a second. In a longer archive the mark is not looked for. */
+const maxMarks = 20_000
+
+/** Only the files know which of the wallet's entries it is. */
+async function isMarkOfArchived(db: Queryable, tree: WalletTree, mark: Uint8Array): Promise<boolean> {
+  const end = await findArchiveEnd(db, tree.walletId)
+  if (!end || end.sequence > maxMarks) return end !== undefined
+  for (let sequence = 1; sequence <= end.sequence; sequence++)
+    if (timingSafeEqual(markOf(tree, sequence), mark)) return true
+  return false
 }
 
 /** More restores than any service has. */

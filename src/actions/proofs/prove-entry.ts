@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { computeRoot, writeProof, type EntryProof, type WalletSince } from '../../../sdk/verify/proof-file.ts'
 import { isEqual } from '../../../sdk/verify/tree.ts'
 import { beginningParts, inclusionParts } from '../../proof/merkle.ts'
+import { aboveArchive, EntriesArchived } from '../../store/closing/archived-entries.ts'
+import { keepPeriodsSql } from '../../store/cluster/snapshot.ts'
 import { isContention, transact, type Transaction } from '../../store/connection/database.ts'
 import { findLog, findNewestCheckpoint, lockLog, readLogParts, type LogState } from '../../store/proofs/proof-log.ts'
 import { entrySalt } from '../../store/proofs/entry-leaves.ts'
@@ -25,6 +27,8 @@ export type WantedEntry = {
 export type EntryProofResult =
   | { readonly kind: 'proof'; readonly file: string }
   | { readonly kind: 'not-found' }
+  /** It needs entries that are in the archive. */
+  | { readonly kind: 'archived' }
   /** The wallet has fewer sealed entries than `since`. */
   | { readonly kind: 'not-since' }
   /** Other processes seal for too long, the check of this wallet found a fault, or this process does not have the log's key. */
@@ -36,10 +40,12 @@ export type EntryProofResult =
 const attempts = 50
 
 export async function proveEntry(sealing: Sealing, wanted: WantedEntry): Promise<EntryProofResult> {
-  if (!(await findLeafFields(sealing.db.pool, wanted.walletId, wanted.sequence))) return { kind: 'not-found' }
+  const { pool } = sealing.db
+  if ((await aboveArchive(pool, wanted.walletId, wanted.sequence)).hasArchived) return { kind: 'archived' }
+  if (!(await findLeafFields(pool, wanted.walletId, wanted.sequence))) return { kind: 'not-found' }
   for (let attempt = 1; ; attempt++) {
     const proof = await readProof(sealing, wanted)
-    if (proof === 'not-since') return { kind: 'not-since' }
+    if (proof === 'not-since' || proof === 'archived') return { kind: proof }
     if (proof) return await checked(sealing, proof)
     if (attempt === attempts) return { kind: 'not-yet' }
     // On a cluster only the second check sees one snapshot of all entries.
@@ -97,13 +103,15 @@ async function sealWallet(tx: Transaction, sealing: Sealing, walletId: string): 
   return sealed.has(walletId) ? { ...log, peaks } : 'faulty'
 }
 
+const snapshotSql = 'set transaction isolation level repeatable read'
+
 /** In one snapshot: a seal meanwhile changes the tree. Undefined if no signed state of the log has the entry. */
 export async function readProof(
   sealing: Sealing,
   { walletId, sequence, since }: WantedEntry,
-): Promise<EntryProof | 'not-since' | undefined> {
+): Promise<EntryProof | 'not-since' | 'archived' | undefined> {
   return await transact(sealing.db, async (tx) => {
-    await tx.query('set transaction isolation level repeatable read')
+    await tx.query({ text: `${snapshotSql}; ${keepPeriodsSql}`, onCluster: snapshotSql })
     const log = await findLog(tx)
     const tree = await findTree(tx, walletId)
     const fields = await findLeafFields(tx, walletId, sequence)
@@ -125,6 +133,9 @@ export async function readProof(
       path: await readLogParts(tx, inclusionParts(tree.leaf, checkpoint.size)),
       checkpoint: checkpoint.note,
     }
+  }).catch((error: unknown) => {
+    if (error instanceof EntriesArchived) return 'archived' as const
+    throw error
   })
 }
 

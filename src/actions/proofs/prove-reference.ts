@@ -24,6 +24,7 @@ export async function proveReference(
 ): Promise<ReferenceProofResult> {
   const key = referenceKeyOf({ namespace: counterAccountOfApp(clientId), type, id })
   const [first] = await listFirstUses(sealing.db.pool, [key])
+  if (first && first.at === null && first.refusal === null) return { kind: 'archived' }
   if (!first || first.sequence === null) return { kind: 'not-found' }
   const result = await proveEntry(sealing, { walletId: first.walletId, sequence: first.sequence, since })
   if (result.kind !== 'proof') return result

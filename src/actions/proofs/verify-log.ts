@@ -14,7 +14,7 @@ import { hashFoundEntries } from '../../store/proofs/entry-leaves.ts'
 import { listIncarnationLeaves, type IncarnationLeaf } from '../../store/proofs/incarnations.ts'
 import { findMarks, listLeafHashes, listSealedStates, type SealedState } from '../../store/proofs/proof-log.ts'
 import { splitHashes } from '../../store/proofs/subtrees.ts'
-import { nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
+import { findArchivedTree, nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
 import { namedTree } from './seal-books.ts'
 import { verifyDays, type DayFault } from './verify-days.ts'
 
@@ -95,7 +95,10 @@ export async function* verifyAddedRecords(db: Queryable, logSize: number): Async
   for (const id of await findAddedRecords(db, logSize, leavesPerPage)) yield { kind: 'audit', id, was: 'added' }
 }
 
-/** Grows the wallet's tree again from its entries, and compares it with each state that the log has. */
+/**
+ * Grows the wallet's tree again from its entries, and compares it with each state that the log has. Where the first entries are archived, it
+ * grows from the tree that was kept of them: the first state after them proves it. Earlier states are proven by the log's root alone.
+ */
 export async function verifyWallet(
   db: Queryable,
   { walletId, salt }: SealedWallet,
@@ -104,11 +107,13 @@ export async function verifyWallet(
 ): Promise<LogFault | undefined> {
   // Without the salt no leaf can be computed again.
   const named = namedTree({ walletId, salt: salt ?? new Uint8Array() })
-  let peaks: Peaks = noPeaks
+  let peaks: Peaks = (await findArchivedTree(db, walletId)) ?? noPeaks
   for (let from = 0; ;) {
     const states: readonly SealedState[] = await listSealedStates(db, walletId, from, logSize, statesPerPage)
     for (const state of states) {
       const { number, size, hash } = state
+      from = number + 1
+      if (size < peaks.size) continue
       const rightUpTo = peaks.size
       const grown: Peaks | undefined = await growTo(db, named, peaks, size, currency)
       if (!grown || !isSame(hashLeaf(headLeaf({ wallet: named.name, size, root: rootOf(grown) })), hash)) {
@@ -116,7 +121,6 @@ export async function verifyWallet(
         return { kind: 'wallet', walletId, from: rightUpTo + 1, until: size, entry }
       }
       peaks = grown
-      from = number + 1
     }
     if (states.length < statesPerPage) return undefined
   }

@@ -2,8 +2,9 @@
  * Search of the admin area: one text, matched against everything that has an id, a name or a reference. Most kinds are found by a key;
  * the two that are not are scanned for one second, newest first. A kind that does not answer in time does not hold up the others.
  */
+import { findArchived, findArchivedUntil, type Archived } from '../../store/closing/archived-entries.ts'
 import { inTime, isTimedOut } from '../../platform/in-time.ts'
-import { parseReceiptCode } from '../../ledger/receipt-code.ts'
+import { parseReceiptCode, type KeyRange } from '../../ledger/receipt-code.ts'
 import { isLabel, maxReferenceIdLength, serviceNamespace } from '../../ledger/reference.ts'
 import type { App, AppSecret } from '../../store/apps.ts'
 import { findSettlement, searchSettlements, type Settlement } from '../../store/books/settlements.ts'
@@ -12,7 +13,7 @@ import { findDeletion, type RequestedDeletion } from '../../store/people/deletio
 import { findCorrection, type Correction } from '../../store/corrections.ts'
 import { findChange } from '../../store/operator-access/operator-changes.ts'
 import { listHoldsByIds } from '../../store/books/hold-lists.ts'
-import { parseHoldId } from '../../store/outcomes.ts'
+import { parseHoldId, parseTransactionId } from '../../store/outcomes.ts'
 import { searchInvites, type Invite } from '../../store/operator-access/operator-invites.ts'
 import { searchOperators, type Operator } from '../../store/operators.ts'
 import { findNote, type ListedNote } from '../../store/people/notes.ts'
@@ -74,6 +75,8 @@ type Keyed = {
   /** Users whose email or name begins with the text. */
   readonly people: readonly Person[]
   readonly uses: readonly FoundUse[]
+  /** The archived entry of a transactionId or a receipt code. */
+  readonly archived: readonly Archived[]
   readonly holds: readonly SeenHold[]
   readonly topups: readonly Topup[]
   readonly apps: readonly App[]
@@ -93,10 +96,10 @@ export type Found = Keyed & {
   readonly hasMoreUses: boolean
   /** Users whose email contains the text; undefined when that was not searched. */
   readonly emails: EmailScan | undefined
-  /** The parsed text, if it is an amount on a day. `isWhole` is false when the search of the day ran out of time. */
-  readonly amount: (typed.AmountOnDay & { readonly isWhole: boolean }) | undefined
+  /** The parsed text, if it is an amount on a day. `isWhole` is false when the search of the day ran out of time; the archive may have the day. */
+  readonly amount: (typed.AmountOnDay & { readonly isWhole: boolean; readonly isArchived: boolean }) | undefined
   /** The parsed text, if it is an amount alone. `from`: see AmountScan. */
-  readonly anyDay: (typed.Signed & Pick<AmountScan, 'from'>) | 'unclear' | undefined
+  readonly anyDay: (typed.Signed & Pick<AmountScan, 'from' | 'archivedUntil'>) | 'unclear' | undefined
   readonly states: Readonly<Record<SearchKind, SearchState>>
   /** The users of the uses, holds, top-ups, corrections, notes and deletions, by id. */
   readonly owners: ReadonlyMap<string, Person>
@@ -121,7 +124,8 @@ export async function findAnything(
   const amount = typed.parseAmountOnDay(text, service.config.currency, service.now())
   const [keyed, day] = await Promise.all([
     findByKeys(service, search, text, amount !== undefined),
-    amount && search('days', () => findDay(service, amount), { uses: [], topups: [], isWhole: false }),
+    amount &&
+      search('days', () => findDay(service, amount), { uses: [], topups: [], isWhole: false, isArchived: false }),
   ])
   if (typed.isRequestId(text)) states.requests = 'searched'
   const isScanned = !amount && !isEnough({ ...keyed, states })
@@ -132,7 +136,9 @@ export async function findAnything(
   const uses = [...byKey.values()]
   const topups = [...keyed.topups, ...(day?.topups ?? [])]
   const people = keyed.people.filter(({ id }) => id !== keyed.exactly?.id)
-  const ids = [...uses, ...keyed.corrections, ...keyed.holds.map(({ hold }) => hold)].map(({ walletId }) => walletId)
+  const ids = [...uses, ...keyed.archived, ...keyed.corrections, ...keyed.holds.map(({ hold }) => hold)].map(
+    ({ walletId }) => walletId,
+  )
   const owners = new Set([...ids, ...[...topups, ...keyed.notes, ...keyed.deletions].map(({ userId }) => userId)])
   return {
     ...keyed,
@@ -142,7 +148,7 @@ export async function findAnything(
     uses: uses.slice(0, maxFound),
     hasMoreUses: uses.length > maxFound,
     topups,
-    amount: amount && { ...amount, isWhole: day!.isWhole },
+    amount: amount && { ...amount, isWhole: day!.isWhole, isArchived: day!.isArchived },
     anyDay: anyDay?.asked,
     states,
     owners: new Map((await listPeople(service.db.pool, [...owners])).map((person) => [person.id, person])),
@@ -170,12 +176,13 @@ async function findByKeys(service: Service, search: Searching, text: string, isD
   const db = service.db.pool
   const id = isUuid(text.toLowerCase()) ? text.toLowerCase() : undefined
   const none: [] = []
-  const [person, people, uses, holds, topups, apps, secrets, corrections, payouts, access, notes, deletions] =
+  const [person, people, uses, archived, holds, topups, apps, secrets, corrections, payouts, access, notes, deletions] =
     await Promise.all([
       search('users', () => findExactly(service, text), undefined),
       typed.isId(text) || isDay ? none : search('users', () => findPeople(service, text), none),
       // Neither an amount on a day nor a serviceUserId is a reference id, and a search by reference id costs one key per type in use.
       isDay || text.startsWith('su_') ? none : search('entries', () => findUses(service, text), none),
+      keysOf(text) ? search('entries', async () => toList(await findArchived(db, keysOf(text)!)), none) : none,
       isDay || text.startsWith('su_') ? none : search('holds', () => findHolds(service, text), none),
       /^[\w-]{3,255}$/.test(text) ? search('topups', () => findTopups(service, text), none) : none,
       search('apps', () => findApps(service, text), none),
@@ -194,6 +201,7 @@ async function findByKeys(service: Service, search: Searching, text: string, isD
     exactly: person,
     people,
     uses,
+    archived,
     holds,
     topups,
     apps,
@@ -222,14 +230,18 @@ async function findPeople({ db }: Service, text: string): Promise<Person[]> {
   return (await searchPeople(db.pool, text.normalize('NFC'), page)).map(({ person }) => person)
 }
 
+/** Of a transactionId or a receipt code. */
+function keysOf(text: string): KeyRange | undefined {
+  const key = parseTransactionId(text.toLowerCase())
+  return key ? { from: key, to: key } : parseReceiptCode(text)
+}
+
 async function findUses(service: Service, text: string): Promise<FoundUse[]> {
   const { pool } = service.db
-  const key = /^txn_([0-9a-f]{32})$/.exec(text.toLowerCase())?.[1]
-  if (key) return (await listTransfersByKeys(pool, { from: key, to: key })).map(toUse)
-  const keys = parseReceiptCode(text)
+  const keys = keysOf(text)
   const [byCode, byId] = await Promise.all([
     keys ? listTransfersByKeys(pool, keys) : [],
-    isLabel(text, maxReferenceIdLength) ? findByReferenceId(service, text) : [],
+    !text.startsWith('txn_') && isLabel(text, maxReferenceIdLength) ? findByReferenceId(service, text) : [],
   ])
   return [...byCode.map(toUse), ...byId]
 }
@@ -282,12 +294,14 @@ async function findDay(service: Service, asked: typed.AmountOnDay) {
   const from = new Date(`${asked.day}T00:00:00Z`)
   const span = { from, until: new Date(from.getTime() + 86_400_000), limit: maxFound + 1 }
   const { amountMinor, sign } = asked
-  const [entries, topups] = await Promise.all([
+  const [archivedUntil, entries, topups] = await Promise.all([
+    findArchivedUntil(service.db.pool),
     findTransfersOfAmount(service.db, { ...span, amountsMinor: typed.amountsOf(asked) }),
     sign === '-' ? [] : listTopupsOfAmount(service.db.pool, { ...span, amountMinor, limit: maxFound }),
   ])
-  const uses = (entries ?? []).map(toUse).sort((a, b) => b.at.getTime() - a.at.getTime())
-  return { uses, topups, isWhole: entries !== undefined }
+  const found = (entries ?? []).toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
+  const isArchived = archivedUntil !== null && archivedUntil > from
+  return { uses: found.map(toUse), topups, isWhole: entries !== undefined, isArchived }
 }
 
 /** What no key finds. */
@@ -304,13 +318,13 @@ async function scan(service: Service, search: Searching, text: string) {
 
 async function findAnyDay(service: Service, asked: typed.Signed | 'unclear') {
   if (asked === 'unclear') return { uses: [], asked }
-  const { entries, from } = await scanTransfersOfAmount(service.db, {
+  const { entries, from, archivedUntil } = await scanTransfersOfAmount(service.db, {
     amountsMinor: typed.amountsOf(asked),
     now: service.now(),
     limit: maxFound + 1,
     budgetMs: scanMs,
   })
-  return { uses: entries.map(toUse), asked: { ...asked, from } }
+  return { uses: entries.map(toUse), asked: { ...asked, from, archivedUntil } }
 }
 
 function withoutKnown({ people, ...scan }: EmailScan, known: readonly Person[]): EmailScan {

@@ -1,4 +1,5 @@
 /** Answers the page after the payer has acted. It trusts only the processor, never the browser. */
+import type { Archived } from '../../store/closing/archived-entries.ts'
 import { ProcessorUnavailable, type Payment, type PaymentStatus } from '../../cards/processor.ts'
 import { faultFields } from '../../platform/log.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
@@ -11,7 +12,7 @@ import { resolveTopup } from './resolve-topup.ts'
 import { findDeclineLimit, stopCardTesting, takeConfirm } from './topup-limits.ts'
 
 export type ConfirmedTopup =
-  | { readonly kind: 'credited'; readonly credit: Transfer; readonly heldMinor: bigint }
+  | { readonly kind: 'credited'; readonly credit: Transfer | Archived; readonly heldMinor: bigint }
   | {
       readonly kind: 'open'
       readonly status: Exclude<PaymentStatus, 'succeeded'>
@@ -59,7 +60,7 @@ export async function confirmTopup(
 }
 
 /** With what is on hold now: of the balance after the credit, the rest is available. */
-async function describeCredit({ db }: Service, credit: Transfer): Promise<ConfirmedTopup> {
+async function describeCredit({ db }: Service, credit: Transfer | Archived): Promise<ConfirmedTopup> {
   const { heldMinor } = (await findWallet(db.pool, credit.walletId))!
   return { kind: 'credited', credit, heldMinor }
 }

@@ -177,6 +177,7 @@ const titles: Record<Check, string> = {
   'sealed-books': 'A sealed day is not what the positions are',
   'sealed-log': 'The log is not what was signed',
   'position-differs': 'An account’s position is not the sum of its entries',
+  'archive-changed': 'What stays in the database of an archived period is what was archived',
   'books-unbalanced': 'Money was created or lost',
 }
 

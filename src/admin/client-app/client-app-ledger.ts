@@ -1,6 +1,7 @@
 /** The entries on an app's account as CSV, over all wallets, oldest first. */
 import { recordAudit } from '../../actions/audit.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
+import { findArchivedUntil } from '../../store/closing/archived-entries.ts'
 import { findApp } from '../../store/apps.ts'
 import { listDayFlows } from '../../store/books/books.ts'
 import { listTransfersOfAccount } from '../../store/transfers.ts'
@@ -33,6 +34,13 @@ async function exportAppLedger(request: AdminRequest): Promise<Response> {
   const { from, until } = spanOf(request)
   if (!from || !until || until <= from || until.getTime() - from.getTime() > maxDays * dayMs)
     return await showProblem(request, 422, `Choose a first and a last day, at most ${maxDays} days.`)
+  const archivedUntil = await findArchivedUntil(service.db.pool)
+  if (archivedUntil && from < archivedUntil)
+    return await showProblem(
+      request,
+      410,
+      `Entries up to ${dayText(archivedUntil)} are in the archive. Choose a first day after that, or bring a period back: npx billfold archive restore.`,
+    )
   const [first, last] = [request.query('from'), request.query('until')]
   await recordAudit(service.db.pool, actor, 'app.ledger-exported', `app:${app.clientId}`, { from: first, until: last })
   const account = counterAccountOfApp(app.clientId)

@@ -88,9 +88,7 @@ function Uses({ request, found, apps }: Omit<Props, 'q'>) {
     <Table label="Debits and credits" head={['Time', ['Amount'], 'Reference', 'By', 'User']}>
       {found.uses.map((use) => (
         <tr key={use.referenceKey}>
-          <td>
-            <When at={use.at} />
-          </td>
+          <td>{use.at ? <When at={use.at} /> : 'in the archive'}</td>
           <td class="number">
             <Money minor={use.amountMinor} currency={request.service.config.currency} isSigned />{' '}
             {use.refusal && <Badge kind="bad">refused</Badge>}

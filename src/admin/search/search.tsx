@@ -1,4 +1,6 @@
 /** Global search. A query that matches exactly one thing redirects to its page. */
+import type { Archived } from '../../store/closing/archived-entries.ts'
+import { Owner } from '../kit/topup-table.tsx'
 import { findAnything, maxFound, searchKinds, type Found } from '../../actions/search/find-anything.ts'
 import { isRequestId } from '../../actions/search/search-text.ts'
 import { countText, Copy, Heading, Money, Notice, When } from '../kit/parts.tsx'
@@ -39,7 +41,10 @@ async function showSearch(request: AdminRequest): Promise<Response> {
       <AmountNotice request={request} found={found} />
       <EmailNotice found={found} />
       <Results request={request} found={found} apps={await request.service.apps.list()} q={q} />
-      {countResults(found) === 0 && !found.amount && <Nothing states={found.states} />}
+      {found.archived.map((entry) => (
+        <ArchivedNotice key={entry.walletId} request={request} found={found} entry={entry} />
+      ))}
+      {countResults(found) + found.archived.length === 0 && !found.amount && <Nothing states={found.states} />}
     </>
   )
   return await showPage(request, { title: 'Search', body })
@@ -58,7 +63,7 @@ function RequestNotice({ id }: { id: string }) {
 const kindsOfSign = { '': 'Debits, credits', '-': 'Debits', '+': 'Credits' }
 
 function DayNotice({ request, found }: { request: AdminRequest; found: Found }) {
-  const { day, amountMinor, sign, isWhole } = found.amount!
+  const { day, amountMinor, sign, isWhole, isArchived } = found.amount!
   const what = `${kindsOfSign[sign]}${sign === '-' ? '' : ' and card top-ups'}`
   return (
     <Notice kind={isWhole ? 'info' : 'warn'}>
@@ -70,6 +75,16 @@ function DayNotice({ request, found }: { request: AdminRequest; found: Found }) 
             ? `more than ${maxFound}; these are the first.`
             : `${found.uses.length + found.topups.length}.`
         : 'there are too many entries to search. Find the user and filter the ledger by month.'}
+      {isArchived && ' Entries of this day are in the archive.'}
+    </Notice>
+  )
+}
+
+function ArchivedNotice({ request, found, entry }: { request: AdminRequest; found: Found; entry: Archived }) {
+  return (
+    <Notice kind="info">
+      A transaction of <Money minor={entry.amountMinor} currency={request.service.config.currency} isSigned />, user{' '}
+      <Owner owners={found.owners} id={entry.walletId} />, is in the archive.
     </Notice>
   )
 }
@@ -82,7 +97,7 @@ function AmountNotice({ request, found: { anyDay, hasMoreUses } }: { request: Ad
         As an amount this has two meanings: thousands or decimals. Write 1000 or 1.00. It was not searched for.
       </Notice>
     )
-  const { amountMinor, sign, from } = anyDay
+  const { amountMinor, sign, from, archivedUntil } = anyDay
   return (
     <Notice kind={from && !hasMoreUses ? 'warn' : 'info'}>
       {sign === '' ? 'Debits and credits' : kindsOfSign[sign]} of{' '}
@@ -91,6 +106,10 @@ function AmountNotice({ request, found: { anyDay, hasMoreUses } }: { request: Ad
         `the newest ${maxFound}; there are more.`
       ) : from ? (
         <Since at={from} />
+      ) : archivedUntil ? (
+        <>
+          all entries were searched except those in the archive, which are from before <When at={archivedUntil} />.
+        </>
       ) : (
         'all entries were searched.'
       )}{' '}

@@ -1,4 +1,5 @@
 /** Requesting a correction: the form, the confirmation, and the order, which counts once however often it is sent. */
+import { isArchived, type Archived } from '../../store/closing/archived-entries.ts'
 import {
   askCorrection,
   correctionProblems,
@@ -40,7 +41,7 @@ async function withWallet(request: AdminRequest, show: (target: Target) => Promi
 /** The value of a field: the submitted one, else the one the address proposes. */
 const valueOf = (request: AdminRequest, name: string) => request.form.text(name) || request.query(name)
 
-async function findTransaction(request: AdminRequest, walletId: string): Promise<Transfer | undefined> {
+async function findTransaction(request: AdminRequest, walletId: string): Promise<Transfer | Archived | undefined> {
   const key = parseTransactionId(valueOf(request, 'transaction').trim())
   const found = key && (await findTransferByReference(request.service.db.pool, key))
   return found && found.walletId === walletId ? found : undefined
@@ -61,7 +62,11 @@ async function showCorrectForm(
   ])
   const hasProblems = Object.keys(problems).length > 0
   // Most corrections reverse a whole transaction on its own counter account.
-  const proposed = transaction && accounts.includes(transaction.counterAccount) && transaction.counterAccount
+  const proposed =
+    transaction &&
+    !isArchived(transaction) &&
+    accounts.includes(transaction.counterAccount) &&
+    transaction.counterAccount
   const body = (
     <>
       <Heading title="Correct the wallet" sub={[nameOf(person), person.email].filter(Boolean).join(' · ')}>
@@ -132,7 +137,13 @@ async function showCorrectForm(
   })
 }
 
-function TransactionText({ request, transaction }: { request: AdminRequest; transaction: Transfer }) {
+function TransactionText({ request, transaction }: { request: AdminRequest; transaction: Transfer | Archived }) {
+  if (isArchived(transaction))
+    return (
+      <>
+        An archived entry: <Money minor={transaction.amountMinor} currency={request.service.config.currency} isSigned />
+      </>
+    )
   return (
     <>
       Entry {transaction.sequence}:{' '}

@@ -24,6 +24,12 @@ async function exportStatement(request: AdminRequest): Promise<Response> {
   const month = parseMonth(request.query('month'))
   if (!month) return await showProblem(request, 422, 'Enter the month as year and month, such as 2025-03.')
   const statement = await findStatement(service, person.id, month)
+  if (!statement)
+    return await showProblem(
+      request,
+      410,
+      'Entries of this month are in the archive: npx billfold archive restore brings a period back.',
+    )
   await recordAudit(service.db.pool, actor, 'wallet.statement-exported', `wallet:${person.id}`, { month: month.text })
   return download(`statement-${person.id}-${month.text}.csv`, statementLines(service, statement))
 }
@@ -42,6 +48,21 @@ async function* statementLines(service: Service, statement: Statement): AsyncGen
   yield edge('CLOSING', month.until, closingMinor)
 }
 
+const archivedLine = (count: number) =>
+  csvLine([
+    null,
+    null,
+    'ARCHIVED',
+    null,
+    null,
+    null,
+    null,
+    null,
+    null,
+    `entries 1 to ${count} are in the archive`,
+    null,
+  ])
+
 type LedgerLines = { readonly next: number | undefined; readonly lines: readonly string[] }
 
 async function exportWalletLedger(request: AdminRequest): Promise<Response> {
@@ -52,10 +73,9 @@ async function exportWalletLedger(request: AdminRequest): Promise<Response> {
   const read = async (before: LedgerLines | undefined): Promise<LedgerLines | undefined> => {
     if (before && before.next === undefined) return undefined
     const page = await findLedger(request, person.id, before?.next, 1_000)
-    return {
-      next: page.nextBefore,
-      lines: page.transfers.map((transfer) => transferLine(transfer, service.config.currency)),
-    }
+    const lines = page.transfers.map((transfer) => transferLine(transfer, service.config.currency))
+    if (page.archived > 0) lines.push(archivedLine(page.archived))
+    return { next: page.nextBefore, lines }
   }
   return download(`ledger-${person.id}.csv`, csvPages(transferHead, read))
 }

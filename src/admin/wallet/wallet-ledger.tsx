@@ -1,4 +1,5 @@
 /** The ledger table of a wallet: paged, with a filter. */
+import { aboveArchive } from '../../store/closing/archived-entries.ts'
 import { ownerOfEntry } from '../../actions/money/inspect-reference.ts'
 import { parseMonth } from '../../actions/money/write-statement.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
@@ -27,6 +28,8 @@ const span = 20_000
 export type LedgerPage = StoredPage & {
   readonly hasFilter: boolean
   readonly corrections: readonly Correction[]
+  /** On the last page: how many older entries are in the archive; 0 without. */
+  readonly archived: number
   /** The holds that entries captured, by sequence. */
   readonly holds: ReadonlyMap<number, string>
 }
@@ -69,11 +72,12 @@ export async function findLedger(
   const month = parseMonth(request.query('month'))
   const filter = ledgerFilterOf(request)
   const top = month ? await findFirstSequenceAt(db, walletId, month.until) : Number.MAX_SAFE_INTEGER
-  const bottom = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
+  const first = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
+  const { bottom, hasArchived } = await aboveArchive(db, walletId, first)
   const hasFilter = month !== undefined || Object.values(filter).some((value) => value !== undefined)
   const below = Math.min(top, before ?? Number.MAX_SAFE_INTEGER)
   const page = await findLedgerPage(db, walletId, { bottom, top: below, limit, span }, filter)
-  return { ...page, hasFilter }
+  return { ...page, hasFilter, archived: page.nextBefore === undefined && hasArchived ? bottom - 1 : 0 }
 }
 
 type LedgerProps = { request: AdminRequest; wallet: WalletRow; page: LedgerPage; apps: readonly App[] }
@@ -147,14 +151,17 @@ export function Ledger({ request, wallet, page, apps }: LedgerProps) {
               ? `None of the last ${span.toLocaleString('en')} entries match. Older ones may.`
               : page.hasFilter
                 ? 'No entry of this wallet matches the filter.'
-                : wallet.frozenFor === 'closed'
-                  ? 'The account was deleted before its first entry.'
-                  : 'The first top-up, credit or bonus appears here.'}
+                : page.archived > 0
+                  ? 'All entries of this wallet are archived.'
+                  : wallet.frozenFor === 'closed'
+                    ? 'The account was deleted before its first entry.'
+                    : 'The first top-up, credit or bonus appears here.'}
           </p>
         </Empty>
       ) : (
         <Entries request={request} page={page} apps={apps} />
       )}
+      {page.archived > 0 && <ArchivedNote />}
       <Pager
         first={request.query('before') ? `${withQuery(path, kept)}#ledger` : undefined}
         next={
@@ -228,6 +235,10 @@ function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerP
       ))}
     </Table>
   )
+}
+
+function ArchivedNote() {
+  return <p class="muted">Older entries are in the archive: npx billfold archive restore brings a period back.</p>
 }
 
 /** One line, cut off where it is too long. The title and the page of the reference have the whole text. */

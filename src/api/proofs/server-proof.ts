@@ -106,6 +106,10 @@ const positionRefusals = {
 }
 
 const refusals = {
+  archived: () =>
+    refuse('NOT_FOUND', {
+      error: 'The proof needs entries that are in the archive. Ask the operator of the service for it.',
+    }),
   'not-found': () => refuse('NOT_FOUND', { error: 'This app has no entry with this reference.' }),
   'not-since': () => refuse('INVALID_REQUEST', { fields: { since: 'is more than the entries of this wallet' } }),
   'not-yet': () => refuseFor(1, 'UNAVAILABLE'),

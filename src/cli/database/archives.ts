@@ -5,11 +5,25 @@ import { join } from 'node:path'
 import { ArchiveRefused, manifestName, sha256Of, type Manifest } from '../../store/closing/archive/archive-file.ts'
 import { checkArchive, parseManifest } from '../../store/closing/archive/check-archive.ts'
 import { getCountedClosing, writeArchive } from '../../store/closing/archive/write-archive.ts'
+import { ClosingRefused } from '../../store/closing/close-ledger.ts'
+import type { Connection } from '../../store/connection/open-client.ts'
 import { openClient } from '../../store/connection/servers.ts'
-import { CommandRefused, textOf, UsageMistake, wholeNumber, type Command, type Invocation } from '../command.ts'
+import { archivePeriod, restorePeriod, type ArchiveOptions } from '../../actions/money/archive-period.ts'
+import type { Actor } from '../../actions/audit.ts'
+import {
+  actorOf,
+  CommandRefused,
+  textOf,
+  UsageMistake,
+  wholeNumber,
+  type Command,
+  type Invocation,
+} from '../command.ts'
 import { withData, type Data } from '../data.ts'
 import { openProgress } from '../progress.ts'
 import { writeWholeFile } from '../whole-file.ts'
+
+const fromFlag = { from: { value: 'FOLDER', about: 'the folder of the files', isRequired: true } } as const
 
 export const archiveCommands: readonly Command[] = [
   {
@@ -53,6 +67,47 @@ archive write printed.`,
       ])
       const isWhole = periods.every(({ faults }) => faults.length === 0)
       return { json: { isWhole, periods }, text: lines.join('\n'), exitCode: isWhole ? 0 : 1 }
+    },
+  },
+  {
+    name: 'archive drop',
+    database: 'writes',
+    summary: 'remove a closed period, whose files were written, from the database',
+    positionals: ['period'],
+    flags: fromFlag,
+    details: `Reads the files again and compares them with the rows of the period, line by line. Then it builds what the database keeps: the outcomes of all
+references, in compact blocks; the last entry of each wallet, with its tree; and sums. At the end one short transaction exchanges them for the tables of
+the period. The service goes on. Interrupted before that, it changes nothing that anything reads, and the next run begins again.
+References are answered as before. What needs the archived entries says that they are in the archive. docs/scaling.md has the conditions.
+Keep the files, and a copy of them elsewhere: the database no longer has what they have.`,
+    examples: ['archive drop 1 --from /mnt/archive', 'archive drop 1 --from /mnt/archive --as "Ann Example" --json'],
+    run: async (invocation) => {
+      const period = periodOf(invocation)
+      return await withData(invocation, async (data) => {
+        const { sha256 } = await refusing(runArchiving(invocation, data, period, archivePeriod))
+        return {
+          json: { period, sha256 },
+          text: `Period ${period} is in files. SHA-256 of ${manifestName(period)}: ${sha256}`,
+        }
+      })
+    },
+  },
+  {
+    name: 'archive restore',
+    database: 'writes',
+    summary: 'bring an archived period back into the database, from its files',
+    positionals: ['period'],
+    flags: fromFlag,
+    details: `Checks that the files are those of the archived period, by the SHA-256 that the database keeps, loads them into new tables, and compares those
+with the files, line by line. At the end one short transaction puts them in place. The service goes on. Interrupted before that, it changes nothing
+that anything reads, and the next run begins again. The newest archived period comes first.`,
+    examples: ['archive restore 1 --from /mnt/archive', 'archive restore 1 --from /mnt/archive --json'],
+    run: async (invocation) => {
+      const period = periodOf(invocation)
+      return await withData(invocation, async (data) => {
+        await refusing(runArchiving(invocation, data, period, restorePeriod))
+        return { json: { period }, text: `Period ${period} is in the database again.` }
+      })
     },
   },
 ]
@@ -100,11 +155,38 @@ async function writeFiles(
   }
 }
 
+async function runArchiving<T>(
+  invocation: Invocation,
+  { connection, config }: Data,
+  period: number,
+  run: (connection: Connection, actor: Actor, period: number, options: ArchiveOptions) => Promise<T>,
+): Promise<T> {
+  const { io } = invocation
+  const folder = textOf(invocation, 'from')!
+  const file = join(folder, manifestName(period))
+  const manifest = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new CommandRefused(`${file} cannot be read: ${error.code}.`)
+  })
+  const progress = openProgress(io)
+  try {
+    return await run(connection, actorOf(invocation), period, {
+      currency: config.currency.code,
+      manifest,
+      openFile: (name) => createReadStream(join(folder, name), { signal: io.signal }),
+      onProgress: (what, done, of) => progress.show(`${what}: ${done} of ${of}`, done / of),
+      signal: io.signal,
+    })
+  } finally {
+    progress.clear()
+  }
+}
+
 async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    throw error instanceof ArchiveRefused ? new CommandRefused(error.message) : error
+    const isRefused = error instanceof ArchiveRefused || error instanceof ClosingRefused
+    throw isRefused ? new CommandRefused(error.message) : error
   }
 }
 

@@ -17,7 +17,8 @@ export const periodCommands: readonly Command[] = [
 entries of closed periods: wallets, activity, statements, receipts, search, proofs and verify; and their references are answered as before.
 The service goes on. Batches wait for some milliseconds, on a cluster for half a second, while the tables are exchanged. Then the command counts the closed entries and builds a
 filter of their references, which takes about a minute for 30 million; until then a debit takes the database longer. Interrupted, it
-leaves only that to do: period index does it. A closed period is never opened again. docs/scaling.md says when it is worth it.`,
+leaves only that to do: period index does it. A closed period is never opened again; archive drop moves it into files. docs/scaling.md says when
+it is worth it.`,
     examples: ['period close', 'period close --as "Ann Example" --json'],
     run: async (invocation) =>
       await withData(invocation, async (data) => {
@@ -86,14 +87,16 @@ function describe({ id, transfers, outcomes, filterBytes }: ClosedPeriod): strin
   return `Period ${id} is closed: ${transfers} entries, ${outcomes} references, ${(filterBytes / 2 ** 20).toFixed(1)} MiB of filter in the memory of each process.`
 }
 
-function lineOf({ id, closedAt, transfers, outcomes }: Closing): string {
+function lineOf({ id, closedAt, transfers, outcomes, archivedAt }: Closing): string {
   const content =
     transfers === null ? 'not indexed yet: run billfold period index' : `${transfers} entries, ${outcomes} references`
-  return `${id}  closed ${formatTime(closedAt)}  ${content}`
+  const place = archivedAt ? `  archived, in files, since ${formatTime(archivedAt)}` : ''
+  return `${id}  closed ${formatTime(closedAt)}  ${content}${place}`
 }
 
-function closingToJson({ id, closedAt, transfers, outcomes, isIndexed }: Closing) {
-  return { id, closedAt: closedAt.toISOString(), entries: transfers, references: outcomes, isIndexed }
+function closingToJson({ id, closedAt, transfers, outcomes, isIndexed, archivedAt }: Closing) {
+  const counts = { entries: transfers, references: outcomes, isIndexed }
+  return { id, closedAt: closedAt.toISOString(), ...counts, archivedAt: archivedAt?.toISOString() ?? null }
 }
 
 function periodToJson({ id, closedAt, transfers, outcomes, filterBytes }: ClosedPeriod) {

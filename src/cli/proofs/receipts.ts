@@ -167,6 +167,7 @@ const positionRefusals = {
 
 const refusals = {
   'not-found': 'There is no such entry.',
+  archived: 'The proof needs entries that are in the archive: npx billfold archive restore brings them back.',
   'not-since': 'The wallet has fewer sealed entries than --since.',
   'not-yet':
     'The entry cannot be sealed now: other processes seal, the check of this wallet found a fault, or the key is missing.',

@@ -24,6 +24,7 @@ export const words: Words['wallet'] = {
   allActivity: 'كل الحركات',
   anotherApp: 'تطبيق آخر',
   everything: 'سجّل الدخول على هذا الجهاز لرؤية كل شيء.',
+  archived: 'الحركات الأقدم موجودة في الأرشيف.',
   emptyTitle: 'لا توجد حركات بعد',
   emptyText: 'ستظهر هنا المدفوعات والمبالغ المستردة وعمليات الشحن.',
 

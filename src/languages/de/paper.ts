@@ -30,6 +30,7 @@ export const words: Words['paper'] = {
   balance: 'Kontostand',
   reference: 'Referenz',
   currency: 'Währung',
+  archived: 'Diese Seite braucht Einträge, die im Archiv sind. Fragen Sie den Support danach.',
   usedTitle: 'Diese Seite lässt sich nur einmal öffnen',
   usedText: 'Zum Schutz Ihrer Daten ist der Link abgelaufen. Öffnen Sie die Seite erneut aus Ihrer Wallet.',
   data: 'Meine Daten',

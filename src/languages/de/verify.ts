@@ -6,6 +6,9 @@ export const words: Words['verify'] = {
   compareText: 'Vergleichen Sie das mit dem Papier. Weicht etwas ab, wurde das Papier verändert.',
   day: 'Tag',
   dayUtc: '{day} (UTC)',
+  archivedTitle: 'Dieser Beleg ist im Archiv',
+  archivedText:
+    '{service} hat diesen Beleg erstellt. Sein Eintrag ist im Archiv, deshalb kann diese Seite ihn nicht zeigen.',
   unsealedTitle: 'Dieser Beleg ist noch nicht in den unterschriebenen Büchern',
   unsealedText: 'Die Bücher werden etwa alle zehn Minuten unterschrieben. Versuchen Sie es später noch einmal.',
   unknownTitle: 'Kein Beleg hat diese Adresse',

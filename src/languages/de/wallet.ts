@@ -24,6 +24,7 @@ export const words: Words['wallet'] = {
   allActivity: 'Alle Umsätze',
   anotherApp: 'Eine andere App',
   everything: 'Melden Sie sich auf diesem Gerät an, um alles zu sehen.',
+  archived: 'Ältere Einträge sind im Archiv.',
   emptyTitle: 'Noch keine Umsätze',
   emptyText: 'Zahlungen, Erstattungen und Aufladungen erscheinen hier.',
 

@@ -29,6 +29,7 @@ export const words = {
   balance: 'Balance',
   reference: 'Reference',
   currency: 'Currency',
+  archived: 'This page needs entries that are in the archive. Ask support for it.',
   usedTitle: 'This page can be opened only once',
   usedText: 'To protect your data, its link has expired. Open it again from your wallet.',
   data: 'My data',

@@ -5,6 +5,8 @@ export const words = {
   compareText: 'Compare this with the paper. If anything is different, the paper was changed.',
   day: 'Day',
   dayUtc: '{day} (UTC)',
+  archivedTitle: 'This receipt is in the archive',
+  archivedText: '{service} made this receipt. Its entry is in the archive, so this page cannot show it.',
   unsealedTitle: 'This receipt is not in the signed books yet',
   unsealedText: 'The books are signed about every ten minutes. Try again later.',
   unknownTitle: 'No receipt has this address',

@@ -23,6 +23,7 @@ export const words = {
   allActivity: 'All activity',
   anotherApp: 'Another app',
   everything: 'Sign in on this device to see everything.',
+  archived: 'Older entries are in the archive.',
   emptyTitle: 'No activity yet',
   emptyText: 'Payments, refunds and top-ups will appear here.',
 

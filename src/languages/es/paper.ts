@@ -33,6 +33,7 @@ export const words: Words['paper'] = {
   balance: 'Saldo',
   reference: 'Referencia',
   currency: 'Moneda',
+  archived: 'Esta página necesita movimientos que están en el archivo. Pídela al soporte.',
   usedTitle: 'Esta página solo se abre una vez',
   usedText: 'Para proteger tus datos, el enlace ha caducado. Ábrela de nuevo desde tu monedero.',
   data: 'Mis datos',

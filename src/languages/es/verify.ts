@@ -6,6 +6,9 @@ export const words: Words['verify'] = {
   compareText: 'Compáralo con el papel. Si algo es distinto, el papel fue modificado.',
   day: 'Día',
   dayUtc: '{day} (UTC)',
+  archivedTitle: 'Este recibo está en el archivo',
+  archivedText:
+    '{service} emitió este recibo. Su movimiento está en el archivo, por eso esta página no puede mostrarlo.',
   unsealedTitle: 'Este recibo aún no está en los libros firmados',
   unsealedText: 'Los libros se firman cada diez minutos aproximadamente. Inténtalo más tarde.',
   unknownTitle: 'Ningún recibo tiene esta dirección',

@@ -24,6 +24,7 @@ export const words: Words['wallet'] = {
   allActivity: 'Toda la actividad',
   anotherApp: 'Otra app',
   everything: 'Inicia sesión en este dispositivo para verlo todo.',
+  archived: 'Los movimientos anteriores están en el archivo.',
   emptyTitle: 'Aún no hay actividad',
   emptyText: 'Aquí aparecerán tus pagos, reembolsos y recargas.',
 

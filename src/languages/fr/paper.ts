@@ -33,6 +33,7 @@ export const words: Words['paper'] = {
   balance: 'Solde',
   reference: 'Référence',
   currency: 'Devise',
+  archived: 'Cette page a besoin d’opérations qui sont dans les archives. Demandez-la à l’assistance.',
   usedTitle: 'Cette page ne s’ouvre qu’une fois',
   usedText: 'Pour protéger vos données, son lien a expiré. Ouvrez-la de nouveau depuis votre portefeuille.',
   data: 'Mes données',

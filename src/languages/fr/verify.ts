@@ -6,6 +6,8 @@ export const words: Words['verify'] = {
   compareText: 'Comparez ces données avec le papier. Si quelque chose diffère, le papier a été modifié.',
   day: 'Jour',
   dayUtc: '{day} (UTC)',
+  archivedTitle: 'Ce reçu est dans les archives',
+  archivedText: '{service} a émis ce reçu. Son opération est dans les archives : cette page ne peut pas l’afficher.',
   unsealedTitle: 'Ce reçu n’est pas encore dans les livres signés',
   unsealedText: 'Les livres sont signés environ toutes les dix minutes. Réessayez plus tard.',
   unknownTitle: 'Aucun reçu n’a cette adresse',

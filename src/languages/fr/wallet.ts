@@ -24,6 +24,7 @@ export const words: Words['wallet'] = {
   allActivity: 'Toute l’activité',
   anotherApp: 'Une autre application',
   everything: 'Connectez-vous sur cet appareil pour tout voir.',
+  archived: 'Les opérations plus anciennes sont dans les archives.',
   emptyTitle: 'Aucune activité pour l’instant',
   emptyText: 'Vos paiements, remboursements et rechargements s’afficheront ici.',
 

@@ -6,6 +6,8 @@ export const words: Words['verify'] = {
   compareText: 'יש להשוות לנייר. אם יש הבדל, הנייר עבר שינוי.',
   day: 'יום',
   dayUtc: '{day} (UTC)',
+  archivedTitle: 'הקבלה הזאת בארכיון',
+  archivedText: '{service} הפיק את הקבלה הזאת. הרישום שלה בארכיון, ולכן הדף הזה לא יכול להציג אותו.',
   unsealedTitle: 'הקבלה הזאת עדיין לא בספרים החתומים',
   unsealedText: 'הספרים נחתמים בערך כל עשר דקות. אפשר לנסות שוב מאוחר יותר.',
   unknownTitle: 'אין קבלה עם הכתובת הזאת',

@@ -24,6 +24,7 @@ export const words: Words['wallet'] = {
   allActivity: 'כל הפעילות',
   anotherApp: 'אפליקציה אחרת',
   everything: 'התחברות במכשיר הזה תציג לך את הכול.',
+  archived: 'רישומים ישנים יותר נמצאים בארכיון.',
   emptyTitle: 'עדיין אין פעילות',
   emptyText: 'תשלומים, החזרים וטעינות יופיעו כאן.',
 

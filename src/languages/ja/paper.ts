@@ -32,6 +32,7 @@ export const words: Words['paper'] = {
   balance: '残高',
   reference: '参照番号',
   currency: '通貨',
+  archived: 'このページに必要な履歴はアーカイブにあります。サポートにお問い合わせください。',
   usedTitle: 'このページは一度だけ開けます',
   usedText: 'データ保護のためリンクは無効になりました。ウォレットからもう一度開いてください。',
   data: '自分のデータ',

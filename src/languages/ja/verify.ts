@@ -6,6 +6,8 @@ export const words: Words['verify'] = {
   compareText: '紙の内容と比べてください。違いがあれば、紙は書き換えられています。',
   day: '日付',
   dayUtc: '{day}（UTC）',
+  archivedTitle: 'この領収書はアーカイブにあります',
+  archivedText: 'この領収書は {service} が発行しました。履歴はアーカイブにあるため、このページには表示できません。',
   unsealedTitle: 'この領収書はまだ署名済みの帳簿にありません',
   unsealedText: '帳簿にはおよそ 10 分ごとに署名します。後でもう一度お試しください。',
   unknownTitle: 'このアドレスの領収書はありません',

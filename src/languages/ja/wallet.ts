@@ -24,6 +24,7 @@ export const words: Words['wallet'] = {
   allActivity: 'すべての履歴',
   anotherApp: '別のアプリ',
   everything: 'このデバイスでログインすると、すべて表示されます。',
+  archived: 'これより古い履歴はアーカイブにあります。',
   emptyTitle: 'まだ履歴はありません',
   emptyText: '支払い、返金、チャージの履歴がここに表示されます。',
 

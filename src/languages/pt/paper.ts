@@ -31,6 +31,7 @@ export const words: Words['paper'] = {
   balance: 'Saldo',
   reference: 'Referência',
   currency: 'Moeda',
+  archived: 'Esta página precisa de lançamentos que estão no arquivo. Peça-a ao suporte.',
   usedTitle: 'Esta página só abre uma vez',
   usedText: 'Para proteger seus dados, o link expirou. Abra-a novamente pela sua carteira.',
   data: 'Meus dados',

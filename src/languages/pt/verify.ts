@@ -6,6 +6,8 @@ export const words: Words['verify'] = {
   compareText: 'Compare com o papel. Se algo for diferente, o papel foi alterado.',
   day: 'Dia',
   dayUtc: '{day} (UTC)',
+  archivedTitle: 'Este recibo está no arquivo',
+  archivedText: '{service} emitiu este recibo. O lançamento está no arquivo, por isso esta página não pode mostrá-lo.',
   unsealedTitle: 'Este recibo ainda não está nos livros assinados',
   unsealedText: 'Os livros são assinados a cada dez minutos, aproximadamente. Tente mais tarde.',
   unknownTitle: 'Nenhum recibo tem este endereço',

@@ -24,6 +24,7 @@ export const words: Words['wallet'] = {
   allActivity: 'Toda a atividade',
   anotherApp: 'Outro app',
   everything: 'Entre neste dispositivo para ver tudo.',
+  archived: 'Os lançamentos mais antigos estão no arquivo.',
   emptyTitle: 'Nenhuma atividade ainda',
   emptyText: 'Pagamentos, reembolsos e recargas aparecerão aqui.',
 

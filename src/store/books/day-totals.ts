@@ -1,13 +1,7 @@
 /** What the card processor and the ledger booked on each day. */
 import type { Queryable } from '../connection/database.ts'
 import { choicesOf, type Listing } from '../connection/listing.ts'
-import {
-  dayColumns,
-  movementKeySql,
-  movementKindSql,
-  outcomesOfMovements,
-  type ReconciliationDay,
-} from './reconciliation.ts'
+import { dayColumns, movementKeySql, movementKindSql, withOutcomes, type ReconciliationDay } from './reconciliation.ts'
 
 /** One look-up for each day: for `exists` the planner may read the whole table into a hash. */
 const differsSql = `((select 1 from reconciliation_differences r
@@ -48,13 +42,15 @@ export type DayTotals = ReconciliationDay & {
 const sumOf = (kind: string) => `coalesce(sum(amount) filter (where kind = '${kind}'), 0)::bigint`
 
 /** What each side booked on the day by its own clock. */
-const totalsSql = (days: string) => `with d as materialized (
+const totalsSql = (days: string) =>
+  withOutcomes(
+    (outcomes) => `with d as materialized (
        select ${dayColumns}, day::timestamp at time zone 'UTC' as starts_at from reconciliation_days ${days}
      ), movement as materialized (
        select d.day as of_day, ${movementKindSql} as kind, ${movementKeySql} as reference_key from d cross join lateral (
          select * from topup_movements where posted_at >= d.starts_at and posted_at < d.starts_at + interval '1 day' offset 0
        ) m
-     ), ${outcomesOfMovements}, entered as materialized (
+     ), ${outcomes}, entered as materialized (
        select m.of_day, m.kind, o.amount from movement m join outcome o on o.reference_key = m.reference_key
      )
      select d.*, l.*, e.*,
@@ -71,13 +67,14 @@ const totalsSql = (days: string) => `with d as materialized (
        select ${sumOf('charge')} as "ledgerCharges", ${sumOf('refund')} as "ledgerRefunds", ${sumOf('dispute')} as "ledgerDisputes"
        from entered m where m.of_day = d.day
      ) e
-     order by d.day desc`
+     order by d.day desc`,
+  )
 
 /** The newest day first. */
 export async function listDayTotals(db: Queryable, limit: number): Promise<DayTotals[]> {
-  return (await db.query<DayTotals>(totalsSql('order by day desc limit $1'), [limit])).rows
+  return (await db.query<DayTotals>({ ...totalsSql('order by day desc limit $1'), values: [limit] })).rows
 }
 
 export async function listTotalsOf(db: Queryable, days: readonly string[]): Promise<DayTotals[]> {
-  return (await db.query<DayTotals>(totalsSql('where day = any($1::date[])'), [days])).rows
+  return (await db.query<DayTotals>({ ...totalsSql('where day = any($1::date[])'), values: [days] })).rows
 }

@@ -120,10 +120,17 @@ export const movementKindSql = `case when m.reference_type = 'TOPUP' then 'charg
   when m.reference_type like 'TOPUP\\_REFUND%' then 'refund' else 'dispute' end`
 
 /** `any(array(…))` makes the planner look outcomes up by key for any number of movements, also on a cluster. */
-export const outcomesOfMovements = `outcome as materialized (
+const outcomesOfMovements = (archived: string) => `outcome as materialized (
   select o.reference_key, o.amount from all_outcomes o
-  where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null
+  where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null${archived}
 )`
+const archivedOfMovements = `
+  union all select o.reference_key, o.amount from archived_outcomes(array(select reference_key from movement)) o where o.refusal is null`
+
+/** A statement with the outcomes of its movements. No period of a cluster is archived. */
+export function withOutcomes(sqlOf: (outcomes: string) => string) {
+  return { text: sqlOf(outcomesOfMovements(archivedOfMovements)), onCluster: sqlOf(outcomesOfMovements('')) }
+}
 
 /**
  * Compares the payments that either side booked on the day, and those that differed before. It sums all bookings of such a
@@ -132,7 +139,8 @@ export const outcomesOfMovements = `outcome as materialized (
  * before the first day read, or before the retention of lines, are left out unless they differed before, because their charges have
  * no line here. Of payments without a top-up, only charges marked `is_ours` count.
  */
-const differencesSql = `
+const differencesSql = withOutcomes(
+  (outcomes) => `
 with touched as (
   select payment_intent_id as id from processor_lines
   where created_at >= $1 and created_at < $2 and payment_intent_id is not null
@@ -157,7 +165,7 @@ with touched as (
 ), movement as materialized (
   select c.id, ${movementKindSql} as kind, m.posted_at, ${movementKeySql} as reference_key
   from compared c cross join lateral (select * from topup_movements m where m.topup_id = c.topup_id offset 0) m
-), ${outcomesOfMovements}, entered as (
+), ${outcomes}, entered as (
   select m.id, m.kind, sum(o.amount)::bigint as amount,
     coalesce(sum(o.amount) filter (where m.posted_at < r.at), 0)::bigint as read_amount, min(m.posted_at) as at
   from movement m join outcome o on o.reference_key = m.reference_key cross join read_until r
@@ -167,7 +175,8 @@ select id as "paymentIntentId", kind, coalesce(s.amount, 0) as "processorMinor",
   (coalesce(s.at, e.at) at time zone 'UTC')::date as day
 from said s full join entered e using (id, kind)
 where coalesce(s.amount, 0) <> coalesce(e.amount, 0) and coalesce(s.amount, 0) <> coalesce(e.read_amount, 0)
-order by day, id, kind`
+order by day, id, kind`,
+)
 
 export const differenceKinds = ['charge', 'refund', 'dispute'] as const
 
@@ -195,12 +204,11 @@ export async function compareDay(
   day: string,
   { processor, linesDays }: Reading,
 ): Promise<Difference[]> {
-  const { rows } = await tx.query<Difference>(differencesSql, [
-    `${day}T00:00:00Z`,
-    new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000),
-    processor,
-    linesDays,
-  ])
+  const until = new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000)
+  const { rows } = await tx.query<Difference>({
+    ...differencesSql,
+    values: [`${day}T00:00:00Z`, until, processor, linesDays],
+  })
   const values = [textArray(rows, ({ paymentIntentId }) => paymentIntentId), plainArray(rows, ({ kind }) => kind)]
   await tx.query(
     `update reconciliation_differences d set resolved_at = clock_timestamp() where resolved_at is null

@@ -10,21 +10,41 @@ import type { OpenClient, Queryable } from '../connection/open-client.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { locks } from '../locks.ts'
 import { quoted } from '../migrations/tables.ts'
-import { closedTable, listClosings, type Closing } from './closings.ts'
+import { viewsSql } from './archive/archived-periods.ts'
+import { closedTable, listClosings, periodsIn, type Closing } from './closings.ts'
 
 /** A sentence for the operator; nothing was changed. */
 export class ClosingRefused extends Error {
   override name = 'ClosingRefused'
 }
 
-const tables = ['transfers', 'outcomes'] as const
-type TableName = (typeof tables)[number]
+export const ledgerTables = ['transfers', 'outcomes'] as const
+type TableName = (typeof ledgerTables)[number]
 
 /** Every batch waits while the lock is asked for, so it is asked for briefly, and again after a pause. */
 const lockTimeoutMs = 250
 const usualAttempts = 40
 /** Another transaction has the lock; or it and this one wait for each other. */
 const isLocked = (error: unknown) => ['55P03', '40P01'].includes(sqlState(error) ?? '')
+
+/** Makes attempts until the tables are free. `attempt` begins and commits a transaction. */
+export async function whenUnlocked<T>(
+  client: OpenClient,
+  { signal, attempts = usualAttempts }: Pick<CloseOptions, 'signal' | 'attempts'>,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  for (let made = 1; ; made++) {
+    signal?.throwIfAborted()
+    try {
+      return await attempt()
+    } catch (error) {
+      await client.query('rollback').catch(() => {})
+      if (!isLocked(error)) throw error
+      if (made === attempts) throw new ClosingRefused(await describeReaders(client, attempts))
+      await sleep(250 + Math.random() * 250)
+    }
+  }
+}
 
 export type CloseOptions = {
   /** In the transaction of the closing, before it. */
@@ -33,22 +53,15 @@ export type CloseOptions = {
   readonly attempts?: number
 }
 
-export async function closeLedger(
-  client: OpenClient,
-  { record, signal, attempts = usualAttempts }: CloseOptions,
-): Promise<Closing> {
+export async function closeLedger(client: OpenClient, options: CloseOptions): Promise<Closing> {
   await refuseWithoutNodes(client)
-  for (let attempt = 1; ; attempt++) {
-    signal?.throwIfAborted()
-    try {
-      return await closeOnce(client, record)
-    } catch (error) {
-      await client.query('rollback').catch(() => {})
-      if (!isLocked(error)) throw error
-      if (attempt === attempts) throw new ClosingRefused(await describeReaders(client, attempts))
-      await sleep(250 + Math.random() * 250)
-    }
-  }
+  return await whenUnlocked(client, options, () => closeOnce(client, options.record))
+}
+
+/** Begins a transaction beside which no migration, no closing and no other exchange of a period runs. */
+export async function beginExchange(client: OpenClient): Promise<void> {
+  await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
+  await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
 }
 
 async function closeOnce(client: OpenClient, record: CloseOptions['record']): Promise<Closing> {
@@ -74,11 +87,11 @@ async function prepare(client: OpenClient, record: CloseOptions['record']): Prom
   const id = closings.length + 1
   await record(client, id)
   const definitions: Definition[] = []
-  for (const name of tables) definitions.push(await readDefinition(client, name))
+  for (const name of ledgerTables) definitions.push(await readDefinition(client, name))
   return [
-    `lock table ${tables.join()} in access exclusive mode`,
+    `lock table ${ledgerTables.join()} in access exclusive mode`,
     ...definitions.flatMap((definition) => renew(definition, id, client.isCluster())),
-    ...tables.map((name) => viewSql(name, id)),
+    ...viewsSql([...periodsIn(closings, 'database'), id], periodsIn(closings, 'files')),
     `insert into closings (id) values (${id})`,
     'commit',
   ]
@@ -94,7 +107,7 @@ async function refuseWithoutNodes(client: OpenClient): Promise<void> {
 }
 
 /** A database that was made by an earlier version, and upgraded within the last hour. */
-const isUpgradingSql = `select true as is from (select min(applied_at) as first, max(applied_at) as last from billfold_migrations) m
+export const isUpgradingSql = `select true as is from (select min(applied_at) as first, max(applied_at) as last from billfold_migrations) m
   where last > clock_timestamp() - interval '1 hour' and last > first + interval '10 minutes'`
 
 /** A process of a version without periods, or without those of a cluster, would look for a reference in the open period alone. */
@@ -106,7 +119,7 @@ async function refuseDuringUpgrade(db: Queryable): Promise<void> {
     )
 }
 
-type Definition = {
+export type Definition = {
   readonly name: TableName
   readonly owner: string
   readonly options: readonly string[]
@@ -128,7 +141,7 @@ select c.relname as name, quote_ident(pg_get_userbyid(c.relowner)) as owner, coa
     from aclexplode(c.relacl) a), '[]') end as rights
 from pg_class c where c.oid = $1::regclass`
 
-async function readDefinition(db: Queryable, name: TableName): Promise<Definition> {
+export async function readDefinition(db: Queryable, name: TableName): Promise<Definition> {
   const { rows } = await db.query<Definition>(definitionSql, [name])
   return one(rows)
 }
@@ -160,17 +173,12 @@ function renew(
   ]
 }
 
-function viewSql(name: TableName, periods: number): string {
-  const closed = Array.from({ length: periods }, (_, i) => ` union all select * from ${closedTable(name, i + 1)}`)
-  return `create or replace view all_${name} as select * from ${name}${closed.join('')}`
-}
-
 /** The transaction that has used the ledger longest. */
 async function describeReaders(db: Queryable, attempts: number): Promise<string> {
   const { rows } = await db.query<{ pid: number; name: string; seconds: number }>(
     `select a.pid, a.application_name as name, round(extract(epoch from clock_timestamp() - a.xact_start))::int as seconds
      from pg_locks l join pg_stat_activity a on a.pid = l.pid
-     where l.relation in ('transfers'::regclass, 'outcomes'::regclass) and l.granted and a.pid <> pg_backend_pid()
+     where l.relation in ('transfers'::regclass, 'outcomes'::regclass, 'closings'::regclass) and l.granted and a.pid <> pg_backend_pid()
      order by a.xact_start limit 1`,
   )
   const reader = maybe(rows)

@@ -33,8 +33,11 @@ export function snapshotSql({ isExact }: { readonly isExact: boolean }): string 
 
 const beginSql = 'begin transaction isolation level repeatable read, read only'
 
+/** A period is archived or restored in a transaction that locks closings. A snapshot from before it would not show what replaces its tables. */
+export const keepPeriodsSql = 'lock table closings in access share mode'
+
 /** Further connections may join between the two. */
-export const beginSnapshot = { text: beginSql, onCluster: `${beginSql}; ${takeSnapshotSql}` }
+export const beginSnapshot = { text: `${beginSql}; ${keepPeriodsSql}`, onCluster: `${beginSql}; ${takeSnapshotSql}` }
 export const endSnapshot = { text: 'select 1', onCluster: unlockWritersSql }
 
 const joinSnapshotSql = `${beginSql}; ${oneSnapshotPerNodeSql}; ${touchNodesSql}`

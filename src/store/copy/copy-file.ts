@@ -53,7 +53,7 @@ export const textSettings = `set local datestyle = 'ISO, YMD'; set local timezon
 export const migrationsTable = 'billfold_migrations'
 
 /** A copy has one period: what was closed is open again where the copy is restored. */
-const tablesOfClosings = ['closings', 'closed_references']
+const tablesOfClosings = ['closings', 'closed_references', 'archives']
 
 export function isCopied({ name }: { readonly name: string }): boolean {
   return name !== migrationsTable && !tablesOfClosings.includes(name)

@@ -3,7 +3,16 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { contents, copyFormat, openChecksum, textSettings, type CopyEnd, type CopyHead } from './copy-file.ts'
+import { listArchives } from '../closing/archive/archived-periods.ts'
+import {
+  CopyRefused,
+  contents,
+  copyFormat,
+  openChecksum,
+  textSettings,
+  type CopyEnd,
+  type CopyHead,
+} from './copy-file.ts'
 import { getMigration, isCopied, sourceOf } from './copy-file.ts'
 import { beginSnapshot, endSnapshot } from '../cluster/snapshot.ts'
 import type { Connection, Queryable } from '../connection/open-client.ts'
@@ -35,6 +44,7 @@ export async function exportBooks(connection: Connection, output: Writable, opti
     await client.query(beginSnapshot)
     await client.query(endSnapshot)
     await client.query(textSettings)
+    await refuseArchived(client)
     const exported = await writeAll(client, (text) => writeTo(gzip, output, text), options)
     gzip.end()
     await done
@@ -43,6 +53,15 @@ export async function exportBooks(connection: Connection, output: Writable, opti
     gzip.destroy()
     await client.end()
   }
+}
+
+/** A copy of what is left would lack entries, and could not be verified where it is restored. */
+async function refuseArchived(db: Queryable): Promise<void> {
+  const newest = (await listArchives(db)).at(-1)
+  if (newest)
+    throw new CopyRefused(
+      `Period ${newest.id} is in files, and a copy would lack its entries. Bring it back first: npx billfold archive restore ${newest.id} --from FOLDER. A backup of the database (docs/operations) has what the database has.`,
+    )
 }
 
 type Write = (text: string) => Promise<void>

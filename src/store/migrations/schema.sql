@@ -38,6 +38,72 @@ begin
   return new;
 end $function$;
 
+CREATE OR REPLACE FUNCTION archived_between(low uuid, high uuid)
+ RETURNS TABLE(wallet_id uuid, amount bigint, balance bigint, refusal text, held bigint, is_hold boolean)
+ LANGUAGE plpgsql
+ STABLE ROWS 1
+AS $function$
+declare
+  low_bits constant bit varying := substring(('x' || replace(low::text, '-', ''))::bit(128) from 1 for 88);
+  high_bits constant bit varying := substring(('x' || replace(high::text, '-', ''))::bit(128) from 1 for 88);
+  archive integer;
+  block record;
+  prefix bit varying;
+  key_width integer;
+  width integer;
+  first integer;
+  beyond integer;
+  middle integer;
+  rest bit varying;
+  number integer;
+  moved bigint;
+begin
+  for archive in select a.closing_id from archives a order by 1 loop
+    select r.* into block from archived_references r where r.closing_id = archive and r.first_key <= high order by r.first_key desc limit 1;
+    continue when not found;
+    prefix := substring(('x' || replace(block.first_key::text, '-', ''))::bit(128) from 1 for block.prefix_bits);
+    key_width := 88 - block.prefix_bits;
+    width := key_width + block.wallet_bits + block.amount_bits + block.balance_bits + block.held_bits;
+    -- The last record up to high is the one before `first`.
+    first := 0;
+    beyond := block.keys;
+    while first < beyond loop
+      middle := (first + beyond) / 2;
+      if prefix || substring(block.bits from middle * width + 1 for key_width) <= high_bits then
+        first := middle + 1;
+      else
+        beyond := middle;
+      end if;
+    end loop;
+    continue when first = 0 or prefix || substring(block.bits from (first - 1) * width + 1 for key_width) < low_bits;
+    rest := substring(block.bits from (first - 1) * width + key_width + 1 for width - key_width);
+    number := substring(rest from 1 for block.wallet_bits)::bigint;
+    select w.ids[number % 100 + 1] into wallet_id from archived_wallet_ids w where w.closing_id = archive and w.part = number / 100;
+    moved := substring(rest from block.wallet_bits + 1 for block.amount_bits)::bigint;
+    amount := (moved >> 3) * (1 - 2 * ((moved >> 2) & 1));
+    refusal := case moved & 3 when 1 then 'INSUFFICIENT_BALANCE' when 2 then 'BALANCE_LIMIT' end;
+    is_hold := case moved & 3 when 3 then true end;
+    moved := substring(rest from block.wallet_bits + block.amount_bits + 1 for block.balance_bits)::bigint;
+    balance := (moved >> 1) * (1 - 2 * (moved & 1));
+    held := substring(rest from block.wallet_bits + block.amount_bits + block.balance_bits + 1 for block.held_bits)::bigint;
+    return next;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION archived_outcomes(keys uuid[])
+ RETURNS TABLE(reference_key uuid, wallet_id uuid, amount bigint, balance bigint, refusal text, held bigint, is_hold boolean)
+ LANGUAGE plpgsql
+ STABLE ROWS 1
+AS $function$
+begin
+  if exists (select from archives) then
+    return query select k.asked, a.wallet_id, a.amount, a.balance, a.refusal, a.held, a.is_hold
+      from unnest(keys) as k(asked) cross join lateral archived_between(k.asked, k.asked) a;
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION bump_apps_version()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -249,6 +315,20 @@ create table closings (
   constraint closings_id_check CHECK ((id > 0)),
   constraint closings_outcomes_check CHECK ((outcomes >= 0)),
   constraint closings_transfers_check CHECK ((transfers >= 0))
+);
+
+create table archives (
+  closing_id integer not null,
+  archived_at timestamp with time zone not null default clock_timestamp(),
+  sha256 text not null,
+  refusals bigint not null,
+  holds bigint not null,
+  carried jsonb not null,
+  constraint archives_pkey PRIMARY KEY (closing_id),
+  constraint archives_closing_id_fkey FOREIGN KEY (closing_id) REFERENCES closings(id),
+  constraint archives_holds_check CHECK ((holds >= 0)),
+  constraint archives_refusals_check CHECK ((refusals >= 0)),
+  constraint archives_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
 );
 
 create table closed_references (
@@ -1336,5 +1416,39 @@ create view all_transfers as
     counter_account,
     reference_type,
     reference_id,
-    description
+    description,
+    false AS is_archived
    FROM transfers;
+
+create view archived_references as
+ SELECT NULL::integer AS closing_id,
+    NULL::uuid AS first_key,
+    NULL::smallint AS keys,
+    NULL::smallint AS prefix_bits,
+    NULL::smallint AS wallet_bits,
+    NULL::smallint AS amount_bits,
+    NULL::smallint AS balance_bits,
+    NULL::smallint AS held_bits,
+    NULL::bit varying AS bits
+  WHERE false;
+
+create view archived_sums as
+ SELECT (NULL::text COLLATE "C") AS counter_account,
+    NULL::date AS day,
+    NULL::numeric AS debited,
+    NULL::numeric AS credited,
+    NULL::bigint AS transfers
+  WHERE false;
+
+create view archived_wallet_ids as
+ SELECT NULL::integer AS closing_id,
+    NULL::integer AS part,
+    NULL::uuid[] AS ids
+  WHERE false;
+
+create view archived_wallets as
+ SELECT wallet_id,
+    sequence,
+    NULL::bytea AS peaks
+   FROM transfers
+  WHERE false;

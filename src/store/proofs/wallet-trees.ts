@@ -1,11 +1,13 @@
 /** The tree over each wallet's entries. */
-import { hashPart, type Peaks, type ProofPart, type Subtree } from '../../proof/merkle.ts'
+import { addJoined, hashPart, noPeaks, peaksWithin, rootOf } from '../../proof/merkle.ts'
+import type { Peaks, ProofPart, Subtree } from '../../proof/merkle.ts'
+import { EntriesArchived } from '../closing/archived-entries.ts'
 import { plainArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { inRange } from '../verify/slice.ts'
 import { hashEntries, type LeafRange } from './entry-leaves.ts'
-import { foldComplete, hex, keyOf, readPeaks, sourceOf, splitHashes } from './subtrees.ts'
+import { foldComplete, hex, keyOf, readPeaks, sourceOf } from './subtrees.ts'
 
 export type WalletTree = {
   readonly walletId: string
@@ -106,6 +108,16 @@ export async function findTree(db: Queryable, walletId: string): Promise<WalletT
   ])
   const row = maybe(rows)
   return row && toTree(row)
+}
+
+/** The tree over the archived entries of a wallet; undefined where none is archived. */
+export async function findArchivedTree(db: Queryable, walletId: string): Promise<Peaks | undefined> {
+  const { rows } = await db.query<{ size: bigint; peaks: Uint8Array }>(
+    'select sequence as size, peaks from archived_wallets where wallet_id = $1',
+    [walletId],
+  )
+  const row = maybe(rows)
+  return row && readPeaks(row.size, row.peaks)
 }
 
 /** A wallet with leaves in the log; the salt is null where its tree is gone. */
@@ -215,15 +227,32 @@ export async function readWalletParts(
 ): Promise<readonly Uint8Array[]> {
   const subtrees = parts.flat()
   const hashes = new Map<string, Uint8Array>()
+  const archived = (await findArchivedTree(db, range.walletId)) ?? noPeaks
   for (const subtree of subtrees) {
-    const { level, first, count } = sourceOf(subtree)
-    const leaves =
-      level === 0
-        ? splitHashes((await hashEntries(db, [{ ...range, after: first, until: first + count }], currency))[0]!)
-        : await readStored(db, range.walletId, { level, first, count })
-    hashes.set(keyOf(subtree), foldComplete(leaves))
+    const source = sourceOf(subtree)
+    const hash =
+      source.level === 0
+        ? await hashLeaves(db, range, archived, source, currency)
+        : foldComplete(await readStored(db, range.walletId, source))
+    hashes.set(keyOf(subtree), hash)
   }
   return parts.map((part) => hashPart(part, (subtree) => hashes.get(keyOf(subtree))!))
+}
+
+/** Of a small subtree: from its entries, and from the tree over the archived ones. */
+async function hashLeaves(
+  db: Queryable,
+  range: Pick<LeafRange, 'walletId' | 'name' | 'salt'>,
+  archived: Peaks,
+  { first, count }: ReturnType<typeof sourceOf>,
+  currency: string,
+): Promise<Uint8Array> {
+  const until = first + count
+  const known = first < archived.size ? peaksWithin(archived, first, until) : noPeaks
+  if (!known) throw new EntriesArchived()
+  const after = first + known.size
+  const [leaves] = after < until ? await hashEntries(db, [{ ...range, after, until }], currency) : [new Uint8Array()]
+  return rootOf(addJoined(known, leaves!))
 }
 
 async function readStored(db: Queryable, walletId: string, { level, first, count }: ReturnType<typeof sourceOf>) {

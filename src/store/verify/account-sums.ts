@@ -12,11 +12,29 @@ export async function sumEntries(db: Queryable, { from, until }: WalletRange, da
   const { rows } = await db.query<Row>(
     `select counter_account as account, sum(greatest(-amount, 0)) as debited, sum(greatest(amount, 0)) as credited,
        count(*) as transfers
-     from all_transfers where ${inRange('wallet_id')} and created_at < $3::date::timestamp at time zone 'UTC' group by 1`,
+     from all_transfers where not is_archived and ${inRange('wallet_id')} and created_at < $3::date::timestamp at time zone 'UTC' group by 1`,
     [from, until, day],
   )
   return toSums(rows)
 }
+
+/** By the entries that are in files, and by the last archived ones. */
+export async function sumArchived(db: Queryable, day: string): Promise<AccountSums> {
+  const { rows } = await db.query<Row>({
+    text: `select account, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers from (${archivedSumsSql}) s
+     where day < $1::date group by 1`,
+    // No period of a cluster is archived.
+    onCluster: `select '' as account from (select $1::date as day) s where false`,
+    values: [day],
+  })
+  return toSums(rows)
+}
+
+/** What archived entries moved, by account and day. */
+export const archivedSumsSql = `
+  select counter_account as account, day, debited, credited, transfers from archived_sums
+  union all select counter_account, (created_at at time zone 'UTC')::date, greatest(-amount, 0), greatest(amount, 0), 1
+  from all_transfers where is_archived`
 
 export async function sumPositions(db: Queryable, day: string): Promise<AccountSums> {
   const { rows } = await db.query<Row>(

@@ -39,7 +39,10 @@ select * from (
   from (${checked}) c
 ) w where faults <> '{}' order by id limit ${maxFaultsPerStatement}`
 
-const sumsOfEntries = `count(t.sequence) as entries, coalesce(sum(t.amount), 0) as total,
+/** The last archived entry of a wallet has the number and the balance of all those before it. */
+const countSql = 'coalesce(sum(case when t.is_archived then t.sequence when t.sequence is not null then 1 end), 0)'
+const totalSql = 'coalesce(sum(case when t.is_archived then t.balance_after else t.amount end), 0)'
+const sumsOfEntries = `${countSql} as entries, ${totalSql} as total,
   (max(array[t.sequence, t.balance_after]))[2] as last_balance`
 
 const rangeSql = faultyWalletsSql(`
@@ -66,7 +69,7 @@ const stretchSql = {
   // A wallet and its entries are on one server, which shows both in one snapshot.
   onCluster: faultyWalletsSql(`
   select w.id, true as has_wallet, true as has_user, w.balance, w.held, w.sequence, w.frozen_for,
-    s.sequence + count(t.sequence) as entries, s.balance + coalesce(sum(t.amount), 0) as total,
+    s.sequence + ${countSql} as entries, s.balance + ${totalSql} as total,
     coalesce((max(array[t.sequence, t.balance_after]))[2], case when s.sequence > 0 then s.balance end) as last_balance
   from ${stretchesSql} join wallets w on w.id = s.wallet_id
   left join all_transfers t on t.wallet_id = w.id and t.sequence > s.sequence and t.sequence <= s.until

@@ -2,7 +2,7 @@
 import { isClosedTableSql } from '../closing/closings.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { rewritesOnNodesSql } from '../cluster/rewrites.ts'
-import { snapshotSql } from '../cluster/snapshot.ts'
+import { keepPeriodsSql, snapshotSql } from '../cluster/snapshot.ts'
 import { locks, tryLock } from '../locks.ts'
 import { one } from '../connection/rows.ts'
 
@@ -149,7 +149,10 @@ const stepSql = `set transaction isolation level repeatable read; set local stat
  * snapshots; for the second, all writers are blocked for some milliseconds.
  */
 export async function beginCheckStep(tx: Transaction, isSecond: boolean): Promise<void> {
-  await tx.query({ text: stepSql, onCluster: `${stepSql}; ${snapshotSql({ isExact: isSecond })}` })
+  await tx.query({
+    text: `${stepSql}; ${keepPeriodsSql}`,
+    onCluster: `${stepSql}; ${snapshotSql({ isExact: isSecond })}`,
+  })
 }
 
 /** From the server's statistics, which lag by some seconds and restart at zero after a crash. */

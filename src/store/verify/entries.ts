@@ -106,13 +106,14 @@ const faultsOfEntries = `select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid
 const whereFaulty = `where e.is_checked and (${Object.values(truths).join(' and ')}) is not true
 order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
 
-const entriesOfRange = `select *, true as is_checked from all_transfers where ${inRange('wallet_id')}`
+/** The last archived entry of a wallet is the predecessor of its first one in the database; the entries before it are in files. */
+const entriesOfRange = `select *, not is_archived as is_checked from all_transfers where ${inRange('wallet_id')}`
 /** The entry at the checkpoint is included as the predecessor; `is_checked` excludes it from the check. */
-const entriesOfStretches = `select t.*, t.sequence > s.sequence as is_checked from ${stretchesSql}  cross join lateral (
+const entriesOfStretches = `select t.*, t.sequence > s.sequence and not t.is_archived as is_checked from ${stretchesSql}  cross join lateral (
   select * from all_transfers t
   where t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until order by t.sequence offset 0
 ) t`
-const stretchesOnCluster = `select t.*, t.sequence > s.sequence as is_checked from ${stretchesSql}
+const stretchesOnCluster = `select t.*, t.sequence > s.sequence and not t.is_archived as is_checked from ${stretchesSql}
   join all_transfers t on t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until
   where t.wallet_id = any($1::uuid[])`
 

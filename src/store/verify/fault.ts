@@ -30,6 +30,7 @@ export const checks = [
   'outcome-twice',
   'position-differs',
   'books-unbalanced',
+  'archive-changed',
 ] as const
 
 /** Those of the comparison with the newest checkpoint. */

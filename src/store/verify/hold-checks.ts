@@ -15,11 +15,14 @@ type HoldCheck = 'hold-steps' | 'hold-entry' | 'hold-without-outcome'
 
 type HoldRow = { wallet_id: string; id: string; fault: HoldCheck }
 
+/** The entry of the step is in files. */
+const isArchivedSql = `exists (select 1 from all_transfers a where a.is_archived and a.wallet_id = s.wallet_id and a.sequence >= s.sequence)`
+
 /** The steps of each hold; `entries` joins `t` with the entry of each capture. */
-const stepsSql = (entries: string) => `
+const stepsSql = (entries: string, isArchived: string) => `
   select s.wallet_id, s.hold_id, count(*) as steps, max(s.number) as last,
     sum(s.amount) filter (where s.kind = 'capture') as captured, sum(s.amount) filter (where s.kind in ('void', 'expiry')) as released,
-    bool_or(s.kind = 'capture' and t.amount is distinct from -s.amount) as has_wrong_entry
+    bool_or(s.kind = 'capture' and t.amount is distinct from -s.amount and not ${isArchived}) as has_wrong_entry
   from hold_steps s left join ${entries} where ${inRange('s.wallet_id')} group by 1, 2`
 
 const contradictsSteps = `h.steps <> coalesce(s.steps, 0) or h.steps <> coalesce(s.last, 0)
@@ -43,15 +46,19 @@ select * from (
 
 /** The limits make the planner look outcomes and entries up by their keys. */
 const holdsSql = {
-  text: `with step as (${stepsSql(`lateral (
-      select t.amount from all_transfers t where t.wallet_id = s.wallet_id and t.sequence = s.sequence limit 1) t on true`)}
+  text: `with step as (${stepsSql(
+    `lateral (
+      select t.amount from all_transfers t where t.wallet_id = s.wallet_id and t.sequence = s.sequence limit 1) t on true`,
+    isArchivedSql,
+  )}
     )${faultsSql(
       contradictsSteps,
       `${holdsOfRange}
-      left join lateral (select o.amount from all_outcomes o where ${isOutcome} limit 1) o on true`,
+      left join lateral (select o.amount from all_outcomes o where ${isOutcome}
+        union all select o.amount from archived_outcomes(array[h.id]) o where ${isOutcome} limit 1) o on true`,
     )}`,
   // One server has a hold, its steps and their entries. Its outcome may be on another.
-  onCluster: `with step as (${stepsSql('all_transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence')}
+  onCluster: `with step as (${stepsSql('all_transfers t on t.wallet_id = s.wallet_id and t.sequence = s.sequence', 'false')}
     ), found as materialized (
       select h.wallet_id, h.id, h.amount, s.wallet_id as step_wallet_id, s.hold_id, s.has_wrong_entry,
         ${contradictsSteps} as contradicts

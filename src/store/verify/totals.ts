@@ -1,6 +1,9 @@
 /** Checks across slices: both sides of the books against each other, and outcomes without an entry. */
-import { closedTable, listClosings } from '../closing/closings.ts'
+import { listArchives, type CarriedTable } from '../closing/archive/archived-periods.ts'
+import { computeCarried } from '../closing/archive/carried-checksums.ts'
+import { closedTable, listClosings, periodsIn } from '../closing/closings.ts'
 import type { Queryable } from '../connection/database.ts'
+import { archivedSumsSql } from './account-sums.ts'
 import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
 import { one } from '../connection/rows.ts'
@@ -16,6 +19,7 @@ export async function verifyTotals(all: Connections, { isEntriesClean }: { isEnt
     async (db) => faults.push(...(await verifyPositions(db))),
     async (db) => faults.push(...(await verifyRefusals(db))),
     async (db) => faults.push(...(await verifyPeriods(db))),
+    async (db) => faults.push(...(await verifyArchives(db))),
   ]
   await inParallel(all, async (db) => {
     const task = tasks.shift()
@@ -25,21 +29,46 @@ export async function verifyTotals(all: Connections, { isEntriesClean }: { isEnt
   faults.push(...verifySum(counts))
   if (!isEntriesClean || counts.posted !== counts.transfers) faults.push(...(await verifyOrphans(all[0])))
   if (counts.held !== counts.holds) faults.push(...(await verifyHoldOutcomes(all[0])))
-  return { transfers: Number(counts.transfers), refusals: Number(counts.refusals), faults }
+  const transfers = Number(counts.transfers + counts.archived)
+  return { transfers, refusals: Number(counts.refusals), faults }
 }
 
-type Counts = Record<'transfers' | 'posted' | 'refusals' | 'held' | 'holds' | 'balances' | 'positions', bigint>
-const noCounts: Counts = { transfers: 0n, posted: 0n, refusals: 0n, held: 0n, holds: 0n, balances: 0n, positions: 0n }
+type Counts = Record<
+  'transfers' | 'archived' | 'posted' | 'refusals' | 'held' | 'holds' | 'balances' | 'positions',
+  bigint
+>
+const noCounts: Counts = {
+  transfers: 0n,
+  archived: 0n,
+  posted: 0n,
+  refusals: 0n,
+  held: 0n,
+  holds: 0n,
+  balances: 0n,
+  positions: 0n,
+}
 
-async function countAll(db: Queryable): Promise<Counts> {
-  const { rows } = await db.query<Counts>(`
-    select transfers, posted, refusals, held, holds, balances, positions from
-      (select count(*) as transfers from all_transfers) t,
+const countsSql = (archived: string, ofArchives: string) => `
+    select transfers, archived, posted, o.refusals + a.refusals as refusals, held + a.holds as held, h.holds, balances, positions from
+      (select count(*) as transfers from all_transfers where not is_archived) t,
+      (${ofArchives}) a, (${archived}) s,
       (select count(sequence) as posted, count(refusal) as refusals, count(is_hold) as held from all_outcomes) o,
       (select count(*) as holds from holds) h,
       (select coalesce(sum(balance), 0) as balances from wallets) w,
-      (select coalesce(sum(debited::numeric - credited), 0) as positions from positions) p`)
-  return one(rows)
+      (select coalesce(sum(debited::numeric - credited), 0) as positions from positions) p`
+
+/** No period of a cluster is archived. */
+const counting = {
+  text: countsSql(
+    `select coalesce(sum(transfers), 0) as archived from (${archivedSumsSql}) s`,
+    'select coalesce(sum(refusals), 0)::bigint as refusals, coalesce(sum(holds), 0)::bigint as holds from archives',
+  ),
+  onCluster: countsSql('select 0 as archived', 'select 0 as refusals, 0 as holds'),
+}
+
+async function countAll(db: Queryable): Promise<Counts> {
+  const { rows } = await db.query<Record<keyof Counts, bigint | number>>(counting)
+  return Object.fromEntries(Object.entries(one(rows)).map(([name, count]) => [name, BigInt(count)])) as Counts
 }
 
 function verifySum({ balances, positions }: Counts): Fault[] {
@@ -60,25 +89,30 @@ type Position = {
   transfers: bigint
 }
 
-const positionsSql = `
+const positionsSql = (archived: string) => `
 with kept as (
   select counter_account, day, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers
   from positions group by counter_account, day
 ), entered as (
   select counter_account, (created_at at time zone 'UTC')::date as day, sum(greatest(-amount, 0)) as debited,
     sum(greatest(amount, 0)) as credited, count(*)::numeric as transfers
-  from all_transfers group by 1, 2
+  from all_transfers where not is_archived group by 1, 2
+), all_entered as (
+  select counter_account, day, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers from (
+    select * from entered${archived}) e group by 1, 2
 )
 select counter_account, day, coalesce(k.debited, 0) as kept_debited, coalesce(k.credited, 0) as kept_credited,
   coalesce(k.transfers, 0) as kept_transfers, coalesce(e.debited, 0) as debited, coalesce(e.credited, 0) as credited,
   coalesce(e.transfers, 0) as transfers
-from kept k full join entered e using (counter_account, day)
+from kept k full join all_entered e using (counter_account, day)
 where coalesce(k.debited, 0) <> coalesce(e.debited, 0) or coalesce(k.credited, 0) <> coalesce(e.credited, 0)
   or coalesce(k.transfers, 0) <> coalesce(e.transfers, 0)
 order by 1, 2 limit ${maxFaultsPerStatement}`
 
+const positions = { text: positionsSql(` union all ${archivedSumsSql}`), onCluster: positionsSql('') }
+
 async function verifyPositions(db: Queryable): Promise<Fault[]> {
-  const { rows } = await db.query<Position>(positionsSql)
+  const { rows } = await db.query<Position>(positions)
   return rows.map((row) =>
     bookFault(
       'position-differs',
@@ -123,7 +157,10 @@ async function verifyRefusals(db: Queryable): Promise<Fault[]> {
 
 /** Within one period the key of the table refuses a second outcome of a reference. */
 async function verifyPeriods(db: Queryable): Promise<Fault[]> {
-  const periods = ['outcomes', ...(await listClosings(db)).map(({ id }) => closedTable('outcomes', id))]
+  const periods = [
+    'outcomes',
+    ...periodsIn(await listClosings(db), 'database').map((id) => closedTable('outcomes', id)),
+  ]
   const pairs = periods.flatMap((one, i) => periods.slice(i + 1).map((other) => [one, other] as const))
   if (pairs.length === 0) return []
   const twiceSql = pairs.map(
@@ -137,6 +174,30 @@ async function verifyPeriods(db: Queryable): Promise<Fault[]> {
     ...bookFault('outcome-twice', `Outcome ${row.reference_key} of wallet ${row.wallet_id}: two periods have it.`),
     walletId: row.wallet_id,
   }))
+}
+
+const carriedNames: Record<CarriedTable, string> = {
+  entries: 'last entries',
+  references: 'references',
+  wallet_ids: 'wallets',
+  sums: 'sums',
+}
+
+/** What stays in the database of archived periods. */
+async function verifyArchives(db: Queryable): Promise<Fault[]> {
+  const faults: Fault[] = []
+  for (const { id, carried } of await listArchives(db)) {
+    const found = await computeCarried(db, id)
+    for (const [name, words] of Object.entries(carriedNames) as [CarriedTable, string][])
+      if (found[name] !== carried[name])
+        faults.push(
+          bookFault(
+            'archive-changed',
+            `Archived period ${id}: its ${words} in the database are not those that were archived.`,
+          ),
+        )
+  }
+  return faults
 }
 
 const holdOutcomesSql = `

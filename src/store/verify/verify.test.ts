@@ -376,6 +376,8 @@ describe('verify names', () => {
 
 test('every check is raised by one of the corruptions', () => {
   const raised = new Set(corruptions.flatMap(([, , expected]) => expected.map(([check]) => check)))
+  // src/store/closing/archive/archived.test.ts raises it: no period is archived here.
+  raised.add('archive-changed')
   expect([...checks].filter((check) => !raised.has(check))).toEqual([])
 })
 

@@ -117,7 +117,7 @@ async function verifyTogether(all: Connections, options: VerifyOptions): Promise
 /** Reads every entry once more: entries have no ordered index by time, which every debit would have to write. */
 async function findOutermost(db: Queryable, order: 'asc' | 'desc'): Promise<CoveredEntry | undefined> {
   const { rows } = await db.query<{ referenceKey: string; createdAt: Date }>(
-    `select replace(reference_key::text, '-', '') as "referenceKey", created_at as "createdAt" from all_transfers
+    `select replace(reference_key::text, '-', '') as "referenceKey", created_at as "createdAt" from all_transfers where not is_archived
      order by created_at ${order}, reference_key ${order} limit 1`,
   )
   const row = maybe(rows)

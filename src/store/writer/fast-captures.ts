@@ -32,7 +32,8 @@ with change as (
       select amount as promised from holds where wallet_id = change.wallet_id and not is_closed and id = change.hold_id
         and steps = change.steps and expires_at > clock_timestamp() limit 1) as h
     where reference_key not in (
-      select o.reference_key from unnest($8::uuid[]) as a(reference_key) join all_outcomes o on o.reference_key = a.reference_key)
+      select o.reference_key from unnest($8::uuid[]) as a(reference_key) join all_outcomes o on o.reference_key = a.reference_key
+      union all select reference_key from archived_outcomes($8::uuid[]))
     order by wallet_id
   ) as c
   where w.id = c.wallet_id and coalesce(w.frozen_for, 'operator') = 'operator' and w.balance + c.amount >= 0

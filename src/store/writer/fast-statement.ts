@@ -29,6 +29,8 @@ type TextParts = {
   readonly hasEntries: boolean
   /** The mark of the last closed period that the references were compared with, for references that are expected to be new. */
   readonly newSince: string | undefined
+  /** No period of a cluster is archived. */
+  readonly hasArchive: boolean
 }
 
 /** The parameters of every batch. Those of the journal follow, if it has them, and then those of holds. */
@@ -59,13 +61,15 @@ const usualParameters = 16
 function sqlOf(parts: TextParts): string {
   const { changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, hasEntries, newSince } = parts
   const isExpectedNew = newSince !== undefined
+  // References that are expected to be new are in no closed period, so neither in an archived one.
+  const hasArchive = !isExpectedNew && parts.hasArchive
   const isCurrent = isExpectedNew ? ` and ${lastMarkSql} = '${newSince}'` : ''
   const journal = isJournalled ? Object.keys(journalParameters).length : 0
   const holds = hasHolds ? partsOf(usualParameters + journal + 1, isJournalled) : noHolds
   const repeatedSql = `repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
-  join all_outcomes k on k.reference_key = o.reference_key${isExpectedNew ? ' where o.n not in (select n from moved)' : ''}
+  join all_outcomes k on k.reference_key = o.reference_key${isExpectedNew ? ' where o.n not in (select n from moved)' : ''}${hasArchive ? archivedSql : ''}
 )`
   const movedSql = `moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count, padding = null${holds.set}
@@ -105,6 +109,11 @@ select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' th
 ) as r`
 }
 
+const archivedSql = `
+  union all select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, k.held
+  from archived_outcomes($11::uuid[]) k join unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
+  on o.reference_key = k.reference_key`
+
 const sums = '$3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]'
 
 const linkedChangeSql = (holds: HoldParts) => `
@@ -123,11 +132,13 @@ const linked = {
   changeSql: linkedChangeSql,
   clockSql: 'clock_timestamp()',
   holdParts,
+  hasArchive: true,
 } as const
 const resolved = {
   changeSql: resolvedChangeSql,
   clockSql: walletClockSql,
   holdParts: holdPartsOnNodes,
+  hasArchive: false,
 } as const
 
 type Variant = Pick<TextParts, 'isJournalled' | 'hasHolds' | 'hasEntries'>

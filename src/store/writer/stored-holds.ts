@@ -36,7 +36,8 @@ export function toSeenHold({ at, ...hold }: HoldRow): SeenHold {
 const findSql = {
   name: 'find-holds',
   text: `select ${holdColumns}, ${holdClockSql} as at from unnest($1::uuid[]) as i(id)
-  cross join lateral (select wallet_id from all_outcomes where reference_key = i.id limit 1) as o
+  cross join lateral (select wallet_id from all_outcomes where reference_key = i.id
+    union all select wallet_id from archived_outcomes(array[i.id]) limit 1) as o
   cross join lateral (select * from holds where wallet_id = o.wallet_id and ${inEitherState} and id = i.id limit 1) as h`,
   // The outcome may be on another server than the hold. Joined, every server would be asked.
   onCluster: `select reference_key as key, wallet_id as wallet from all_outcomes where reference_key = any($1::uuid[])`,

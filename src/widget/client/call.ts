@@ -52,6 +52,8 @@ export type FailedTopup = WaitingTopup & {
 
 export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
   readonly transactions: readonly WidgetTransaction[]
+  /** Older ones are in the archive. */
+  readonly hasArchived?: true
   readonly waiting: readonly WaitingTopup[]
   readonly openTopups?: readonly OpenTopup[]
   readonly failedTopups?: readonly FailedTopup[]

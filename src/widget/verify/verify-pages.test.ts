@@ -29,7 +29,9 @@ beforeAll(async () => {
 afterAll(() => opened.close())
 
 async function transferOf({ userId }: TestUser, sequence: number) {
-  return (await findEntry(opened.service, userId, sequence))!.transfer
+  const found = await findEntry(opened.service, userId, sequence)
+  if (!found || found === 'archived') throw new Error(`there is no entry ${sequence}`)
+  return found.transfer
 }
 
 /** The path of a receipt's public page, as its paper has it. */

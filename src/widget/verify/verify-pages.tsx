@@ -28,7 +28,7 @@ export function verifyPages(service: Service, web: WebApp): void {
 
 const languageOf = (c: HonoContext) => negotiateLanguage(c.req.query('lang'), c.req.header('accept-language'))
 
-const statuses = { genuine: 200, unsealed: 200, differs: 200, unknown: 404, limited: 429 } as const
+const statuses = { genuine: 200, unsealed: 200, differs: 200, archived: 200, unknown: 404, limited: 429 } as const
 
 async function showReceiptCheck(service: Service, c: HonoContext): Promise<Response> {
   c.env.route = `${verifyPath}/:address`

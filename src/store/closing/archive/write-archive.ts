@@ -6,6 +6,7 @@ import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import { closedTable, listClosings, type Closing } from '../closings.ts'
+import { beginSnapshot } from '../../cluster/snapshot.ts'
 import type { OpenClient, Queryable } from '../../connection/open-client.ts'
 import { findLatestCheckpoint } from '../../proofs/proof-log.ts'
 import { archiveFormat, ArchiveRefused, entriesName, formatEntry, formatOutcome, openTally } from './archive-file.ts'
@@ -23,30 +24,31 @@ type CountedClosing = Closing & { readonly transfers: number; readonly outcomes:
 export async function getCountedClosing(db: Queryable, period: number): Promise<CountedClosing> {
   const closing = (await listClosings(db)).find(({ id }) => id === period)
   if (!closing) throw new ArchiveRefused(`There is no closed period ${period}: npx billfold period list shows them.`)
+  if (closing.archivedAt) throw new ArchiveRefused(`The rows of period ${period} are in files, not in the database.`)
   const { transfers, outcomes } = closing
   if (transfers === null || outcomes === null)
     throw new ArchiveRefused(`Period ${period} is not counted yet: run npx billfold period index.`)
   return { ...closing, transfers, outcomes }
 }
 
-/** The two files of the period, and what its manifest says of them. */
-export async function writeArchive(client: OpenClient, period: number, options: WriteOptions): Promise<Manifest> {
-  // An entry and its outcome are on different servers, and no cursor joins them.
+/** An entry and its outcome are on different servers, and no cursor joins them. */
+export function refuseCluster(client: OpenClient): void {
   if (client.isCluster())
     throw new ArchiveRefused(
       'The closed periods of a cluster are not written into files. A copy has all of them: npx billfold export.',
     )
-  await client.query('begin transaction isolation level repeatable read, read only')
+}
+
+/** The two files of the period, and what its manifest says of them. */
+export async function writeArchive(client: OpenClient, period: number, options: WriteOptions): Promise<Manifest> {
+  refuseCluster(client)
+  await client.query(beginSnapshot)
   try {
     const closing = await getCountedClosing(client, period)
-    const counts = { wallets: 0, entries: 0, outcomes: 0, tally: openTally() }
-    const onProgress = () => options.onProgress?.(counts.entries, closing.transfers)
-    const entries = await options.writeFile(entriesName(period), (output) =>
-      writeFrames(entryLines(client, period, counts, onProgress), output),
-    )
-    const outcomes = await options.writeFile(outcomesName(period), (output) =>
-      writeFrames(outcomeLines(client, period, counts), output),
-    )
+    const onProgress = (done: number) => options.onProgress?.(done, closing.transfers)
+    const { counts, ...lines } = openArchiveLines(client, period, tablesOf(period), onProgress)
+    const entries = await options.writeFile(entriesName(period), (output) => writeFrames(lines.entries(), output))
+    const outcomes = await options.writeFile(outcomesName(period), (output) => writeFrames(lines.outcomes(), output))
     if (counts.entries !== closing.transfers || counts.entries + counts.outcomes !== closing.outcomes)
       throw new ArchiveRefused(faultyPeriod(period, `it had ${closing.transfers} entries, and has ${counts.entries}`))
     return {
@@ -71,17 +73,40 @@ function faultyPeriod(period: number, fault: string): string {
 
 type Counts = { wallets: number; entries: number; outcomes: number; readonly tally: Tally }
 
+/** Where the rows of the period are. */
+export type LedgerTables = Readonly<Record<'transfers' | 'outcomes', string>>
+
+const tablesOf = (period: number): LedgerTables => ({
+  transfers: closedTable('transfers', period),
+  outcomes: closedTable('outcomes', period),
+})
+
+/** The lines of both files, in pages. In a transaction. The counts are those of the lines so far. */
+export function openArchiveLines(
+  db: Queryable,
+  period: number,
+  tables: LedgerTables = tablesOf(period),
+  onProgress: (entries: number) => void = () => {},
+) {
+  const counts: Counts = { wallets: 0, entries: 0, outcomes: 0, tally: openTally() }
+  return {
+    counts,
+    entries: () => entryLines(db, period, tables, counts, () => onProgress(counts.entries)),
+    outcomes: () => outcomeLines(db, tables, counts),
+  }
+}
+
 const microseconds = (column: string) => `(extract(epoch from ${column}) * 1000000)::bigint::float8`
 const keyText = (column: string) => `replace(${column}::text, '-', '')`
 
 /** Numbers of at most 15 digits, and microseconds until the year 2255: a float8 has them exactly. */
-const entriesSql = (period: number) => `
+const entriesSql = ({ transfers, outcomes }: LedgerTables) => `
 select t.wallet_id as "walletId", t.sequence::float8 as sequence, t.amount::float8 as "amountMinor", t.balance_after::float8 as "balanceMinor",
   ${microseconds('t.created_at')} as microseconds, t.counter_account as "counterAccount", t.reference_type as "referenceType",
   t.reference_id as "referenceId", t.description, ${keyText('t.reference_key')} as "referenceKey", o.held::float8 as "heldMinor",
   (o.wallet_id = t.wallet_id and o.sequence = t.sequence and o.amount = t.amount and o.balance = t.balance_after
     and o.created_at = t.created_at and o.refusal is null and o.is_hold is null) is true as "hasOutcome"
-from ${closedTable('transfers', period)} t left join ${closedTable('outcomes', period)} o on o.reference_key = t.reference_key
+from ${transfers} t left join ${outcomes} o on o.reference_key = t.reference_key
 order by t.wallet_id, t.sequence`
 
 type EntryRow = {
@@ -102,11 +127,12 @@ type EntryRow = {
 async function* entryLines(
   db: Queryable,
   period: number,
+  tables: LedgerTables,
   counts: Counts,
   onProgress: () => void,
 ): AsyncGenerator<string[]> {
   let last: EntryRow | undefined
-  for await (const rows of readRows<EntryRow>(db, entriesSql(period))) {
+  for await (const rows of readRows<EntryRow>(db, entriesSql(tables))) {
     const lines: string[] = []
     for (const row of rows) {
       const previous = last?.walletId === row.walletId ? last : undefined
@@ -129,13 +155,13 @@ function follows(row: EntryRow, previous: EntryRow): boolean {
   return row.sequence === previous.sequence + 1 && row.balanceMinor === previous.balanceMinor + row.amountMinor
 }
 
-const outcomesSql = (period: number) => `
+const outcomesSql = ({ outcomes }: LedgerTables) => `
 select ${keyText('reference_key')} as "referenceKey", wallet_id as "walletId", amount::float8 as "amountMinor", balance::float8 as "balanceMinor",
   ${microseconds('created_at')} as microseconds, coalesce(refusal, 'HOLD') as result, held::float8 as "heldMinor"
-from ${closedTable('outcomes', period)} where sequence is null order by reference_key`
+from ${outcomes} where sequence is null order by reference_key`
 
-async function* outcomeLines(db: Queryable, period: number, counts: Counts): AsyncGenerator<string[]> {
-  for await (const rows of readRows<OtherOutcome>(db, outcomesSql(period))) {
+async function* outcomeLines(db: Queryable, tables: LedgerTables, counts: Counts): AsyncGenerator<string[]> {
+  for await (const rows of readRows<OtherOutcome>(db, outcomesSql(tables))) {
     counts.outcomes += rows.length
     yield rows.map(formatOutcome)
   }
@@ -143,7 +169,7 @@ async function* outcomeLines(db: Queryable, period: number, counts: Counts): Asy
 
 const rowsPerRead = 8_000
 
-async function* readRows<Row>(db: Queryable, sql: string): AsyncGenerator<Row[]> {
+export async function* readRows<Row>(db: Queryable, sql: string): AsyncGenerator<Row[]> {
   // Every row is read: the plan that takes least time for all of them.
   await db.query('set local cursor_tuple_fraction = 1')
   await db.query(`declare archived no scroll cursor for ${sql}`)

@@ -108,6 +108,7 @@ function Browse({ token, version, skewMs, latest, sequence, onOpen, onBack }: Ac
               {say('retry')}
             </button>
           )}
+          {load === 'there' && activity.hasArchived && <p class="muted archived">{words.archived}</p>}
           {load === 'there' && activity.nextBefore !== null && (
             <button type="button" class="button quiet" onClick={activity.more}>
               {say('older')}

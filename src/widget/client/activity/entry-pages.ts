@@ -19,6 +19,8 @@ type Page = {
   readonly left: number
   readonly apps: readonly WalletApp[]
   readonly firstAt: string | null
+  /** Older entries of the time range are in the archive. */
+  readonly hasArchived?: boolean
 }
 
 type Held = Span<WidgetTransaction> & Omit<Page, 'transactions'>
@@ -99,8 +101,10 @@ export function useActivity(token: () => string | null, version: number, now: Da
     const page = read
     setShown((before) => {
       const joined = before?.query === query ? joinSpans(before.held, page) : undefined
-      const left = joined && joined.nextBefore !== page.nextBefore ? before!.held.left : page.left
-      return { query, held: { ...page, ...joined, left } }
+      // The oldest entry that is held decides about those below it.
+      const end = joined && joined.nextBefore !== page.nextBefore ? before!.held : page
+      const { left, hasArchived = false } = end
+      return { query, held: { ...page, ...joined, left, hasArchived } }
     })
     setLoad((now) => (now === 'failed' ? 'there' : now))
   }

@@ -37,8 +37,8 @@ export function Activity({ wallet, skewMs, onOpen, onAll, onHolds, onSignIn }: A
           <span class="panel-icon">
             <Icon name="receipt" />
           </span>
-          <h3>{words.emptyTitle}</h3>
-          <p class="muted">{words.emptyText}</p>
+          {!wallet.hasArchived && <h3>{words.emptyTitle}</h3>}
+          <p class="muted">{wallet.hasArchived ? words.archived : words.emptyText}</p>
         </div>
       )}
       {pending.length > 0 && (

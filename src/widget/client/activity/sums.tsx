@@ -20,6 +20,7 @@ type SumsCardProps = {
 }
 
 export function SumsCard({ title, sums, emptyText, head, children }: SumsCardProps) {
+  const { words } = usePage()
   const isEmpty = sums?.sources.length === 0 && sums.nextBefore === null
   return (
     <section class="sums card" aria-labelledby="sums-title">
@@ -28,13 +29,14 @@ export function SumsCard({ title, sums, emptyText, head, children }: SumsCardPro
         {head}
       </div>
       {isEmpty ? (
-        <p class="muted sums-empty">{emptyText}</p>
+        <p class="muted sums-empty">{sums.hasArchived ? words.archived : emptyText}</p>
       ) : (
         <div class="sums-sides" aria-busy={sums === undefined}>
           <SideSums side="outMinor" sums={sums} />
           <SideSums side="inMinor" sums={sums} />
         </div>
       )}
+      {!isEmpty && sums?.hasArchived && <p class="muted sums-empty">{words.archived}</p>}
       {children}
     </section>
   )

@@ -16,6 +16,7 @@ type Answer = {
   readonly searched: number
   readonly left: number
   readonly nextBefore: number | null
+  readonly hasArchived?: true
 }
 
 /** What one app, the user's cards or the service took and gave. */
@@ -33,6 +34,8 @@ export type Sums = {
   readonly searched: number
   readonly left: number
   readonly nextBefore: number | null
+  /** Older entries of the time range are in the archive. */
+  readonly hasArchived?: true
 }
 
 const nothing: Sums = { sources: [], searched: 0, left: 0, nextBefore: null }
@@ -92,7 +95,7 @@ export function useSums(token: () => string | null, version: number, query: Quer
   return { sums: shown, load, stop, more: () => void run(false) }
 }
 
-export function addAnswer(held: Sums, { sources, searched, left, nextBefore }: Answer, decimals: number): Sums {
+export function addAnswer(held: Sums, { sources, searched, ...rest }: Answer, decimals: number): Sums {
   const byKey = new Map(held.sources.map((each) => [each.key, each]))
   for (const { source, app, ...sum } of sources) {
     const key = app?.clientId ?? source
@@ -105,5 +108,5 @@ export function addAnswer(held: Sums, { sources, searched, left, nextBefore }: A
       inMinor: (before?.inMinor ?? 0n) + toMinor(sum.in, decimals),
     })
   }
-  return { sources: [...byKey.values()], searched: held.searched + searched, left, nextBefore }
+  return { sources: [...byKey.values()], searched: held.searched + searched, ...rest }
 }

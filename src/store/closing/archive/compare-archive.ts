@@ -1,0 +1,89 @@
+/** Compares the files of a period with its rows, line by line. */
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
+import { createZstdDecompress } from 'node:zlib'
+import { beginSnapshot } from '../../cluster/snapshot.ts'
+import { splitLines } from '../../copy/lines.ts'
+import type { Queryable } from '../../connection/open-client.ts'
+import { ArchiveRefused, type Manifest, type WrittenFile } from './archive-file.ts'
+import { openArchiveLines, type LedgerTables } from './write-archive.ts'
+
+export type CompareOptions = {
+  readonly openFile: (name: string) => Readable
+  /** Where the rows are; those of the closed period without it. */
+  readonly tables?: LedgerTables
+  readonly onProgress?: (done: number, of: number) => void
+}
+
+/** Refuses where a file is not that of the manifest, or has another line than the rows make. */
+export async function compareArchive(
+  client: Queryable,
+  manifest: Manifest,
+  { openFile, tables, onProgress }: CompareOptions,
+): Promise<void> {
+  const { period, entries, outcomes } = manifest
+  await client.query(beginSnapshot)
+  try {
+    const lines = openArchiveLines(client, period, tables, (done) => onProgress?.(done, entries.rows))
+    await compareFile(entries, openFile, lines.entries())
+    await compareFile(outcomes, openFile, lines.outcomes())
+    const { counts } = lines
+    const found = [counts.wallets, counts.entries, counts.outcomes, counts.tally.sums()]
+    if (!isDeepStrictEqual(found, [manifest.wallets, entries.rows, outcomes.rows, manifest.accounts]))
+      throw new ArchiveRefused(`The manifest of period ${period} has other counts or sums than its rows.`)
+  } finally {
+    await client.query('rollback').catch(() => {})
+  }
+}
+
+async function compareFile(
+  { file, bytes, sha256 }: WrittenFile,
+  openFile: CompareOptions['openFile'],
+  expected: AsyncIterable<readonly string[]>,
+): Promise<void> {
+  const lines = readArchiveFile({ file, bytes, sha256 }, openFile)
+  let [page, at]: [readonly string[], number] = [[], 0]
+  const next = async () => {
+    while (at === page.length) {
+      const read = await lines.next()
+      if (read.done) return undefined
+      ;[page, at] = [read.value, 0]
+    }
+    return page[at++]
+  }
+  let count = 0
+  const refuse = () => {
+    throw new ArchiveRefused(`${file} is not what the rows of the period make: line ${count} is another.`)
+  }
+  for await (const rows of expected)
+    for (const line of rows) {
+      count++
+      if ((at < page.length ? page[at++] : await next()) !== line) refuse()
+    }
+  count++
+  if ((await next()) !== undefined) refuse()
+}
+
+/** The lines of a file, in pages. Refuses, at its end, a file that is not that of the manifest. */
+export async function* readArchiveFile(
+  { file, bytes, sha256 }: Pick<WrittenFile, 'file' | 'bytes' | 'sha256'>,
+  openFile: CompareOptions['openFile'],
+): AsyncGenerator<string[]> {
+  const checksum = createHash('sha256')
+  const input = openFile(file)
+  let read = 0
+  input.on('data', (chunk: Buffer) => {
+    checksum.update(chunk)
+    read += chunk.length
+  })
+  try {
+    yield* splitLines(input, createZstdDecompress())
+  } catch (error) {
+    throw new ArchiveRefused(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`)
+  } finally {
+    input.destroy()
+  }
+  if (read !== bytes || checksum.digest('hex') !== sha256)
+    throw new ArchiveRefused(`${file} is not the file of the manifest: its size or its SHA-256 is another.`)
+}

@@ -1,0 +1,44 @@
+/** Exchanges the tables of a closed period for what stays of it, in one short transaction. Either all of it happens or nothing. */
+import type { OpenClient, Queryable } from '../../connection/open-client.ts'
+import { locks } from '../../locks.ts'
+import { beginExchange, whenUnlocked, type CloseOptions } from '../close-ledger.ts'
+import { closedTable, listClosings, periodsIn } from '../closings.ts'
+import { ArchiveRefused } from './archive-file.ts'
+import { viewsSql, type Archive } from './archived-periods.ts'
+
+export type DropOptions = CloseOptions & {
+  readonly period: number
+  readonly archive: Pick<Archive, 'sha256' | 'refusals' | 'holds' | 'carried'>
+}
+
+export async function dropPeriod(client: OpenClient, { period, archive, ...options }: DropOptions): Promise<void> {
+  await whenUnlocked(client, options, async () => {
+    await beginExchange(client)
+    const closings = await listClosings(client)
+    const isNext = periodsIn(closings, 'database')[0] === period
+    if (!isNext) throw new ArchiveRefused(`Period ${period} is not the oldest one in the database any more.`)
+    await options.record(client, period)
+    await restartRound(client)
+    const closed = periodsIn(closings, 'database').filter((id) => id !== period)
+    await client.query(
+      `insert into archives (closing_id, sha256, refusals, holds, carried) values ($1, $2, $3, $4, $5)`,
+      [period, archive.sha256, archive.refusals, archive.holds, archive.carried],
+    )
+    const dropped = (['transfers', 'outcomes'] as const).map((name) => closedTable(name, period))
+    // In one message: while they run, no batch can. A reader that needs one snapshot has locked closings first.
+    await client.query(
+      [
+        `lock table closings, ${dropped.join()} in access exclusive mode`,
+        ...viewsSql(closed, [...periodsIn(closings, 'files'), period]),
+        `drop table ${dropped.join()}`,
+        'commit',
+      ].join(';\n'),
+    )
+  })
+}
+
+/** The sums of a round of the continuous check would be partly of the time before, partly of the time after. */
+export async function restartRound(db: Queryable): Promise<void> {
+  await db.query('select pg_advisory_xact_lock($1)', [locks.booksCheck])
+  await db.query('update books_check set cursor = null')
+}

@@ -1,0 +1,77 @@
+/** A service with a closed period whose files are written, for tests of the archive. */
+import { expect } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { closePeriod } from '../src/actions/money/close-period.ts'
+import { verifyLog } from '../src/actions/proofs/verify-log.ts'
+import { verifyBooks } from '../src/store/verify/verify.ts'
+import { newClient } from './client.ts'
+import { callCommand } from './command.ts'
+import { newestSigned, sealAll } from './sealed-books.ts'
+import { newApp, openTestService, operator, type TestService } from './service.ts'
+
+export type ArchiveBench = Awaited<ReturnType<typeof openArchiveBench>>
+
+export async function openArchiveBench() {
+  const folder = await mkdtemp(join(tmpdir(), 'billfold-archive-'))
+  const opened: TestService = await openTestService()
+  const { service } = opened
+  const credentials = await newApp(service)
+  const client = newClient(opened.app.fetch, credentials)
+  const query = async <T>(sql: string, values: unknown[] = []) => (await service.db.pool.query(sql, values)).rows as T[]
+  const environment = { DATABASE_URL: opened.databaseUrl }
+  const command = async (...args: string[]) => {
+    const ended = await callCommand(['archive', ...args], environment)
+    return { exitCode: ended.exitCode, said: ended.stdout + ended.stderr }
+  }
+  return {
+    opened,
+    service,
+    folder,
+    credentials,
+    client,
+    query,
+    environment,
+    write: (period: number) => command('write', String(period), '--to', folder),
+    drop: (period: number, from = folder) => command('drop', String(period), '--from', from),
+    restore: (period: number, from = folder) => command('restore', String(period), '--from', from),
+    /** As after EVENTS_DAYS, with everything sealed. */
+    close: async () => {
+      await closePeriod(service.db.connection, operator)
+      await settle(query)
+      await sealAll(service)
+    },
+    /** What a verification of the books and of the log says. */
+    verify: async () => {
+      const faults: string[] = []
+      const result = await verifyBooks(service.db.connection, { onFault: ({ message }) => void faults.push(message) })
+      for await (const fault of verifyLog(service.db.pool, await newestSigned(service), 'USD'))
+        faults.push(JSON.stringify(fault))
+      const { wallets, transfers, refusals, balanceMinor } = result
+      return { faults, wallets, transfers, refusals, balanceMinor }
+    },
+    stop: async () => {
+      await opened.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+async function settle(query: <T>(sql: string) => Promise<T[]>): Promise<void> {
+  for (const table of ['event_pages', 'journal', 'new_links']) await query(`delete from ${table}`)
+}
+
+/** All rows of a closed period, as text. */
+export async function rowsOf(query: ArchiveBench['query'], period: number): Promise<string[]> {
+  const rows = async (table: string, key: string) =>
+    (await query<{ row: string }>(`select t::text as row from ${table} t order by ${key}`)).map(({ row }) => row)
+  return [
+    ...(await rows(`closed_transfers_${period}`, 'wallet_id, sequence')),
+    ...(await rows(`closed_outcomes_${period}`, 'reference_key')),
+  ]
+}
+
+export function expectDone({ exitCode, said }: { readonly exitCode: number; readonly said: string }): void {
+  expect({ exitCode, said }).toMatchObject({ exitCode: 0 })
+}
