@@ -179,6 +179,7 @@ async function describeReaders(db: Queryable, attempts: number): Promise<string>
     `select a.pid, a.application_name as name, round(extract(epoch from clock_timestamp() - a.xact_start))::int as seconds
      from pg_locks l join pg_stat_activity a on a.pid = l.pid
      where l.relation in ('transfers'::regclass, 'outcomes'::regclass, 'closings'::regclass) and l.granted and a.pid <> pg_backend_pid()
+       and l.database = (select oid from pg_database where datname = current_database())
      order by a.xact_start limit 1`,
   )
   const reader = maybe(rows)
