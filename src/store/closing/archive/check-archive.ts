@@ -1,10 +1,8 @@
 /** Checks the files of an archived period by themselves, without a database. */
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { createZstdDecompress } from 'node:zlib'
-import { splitLines } from '../../copy/lines.ts'
 import {
   archiveFormat,
+  ArchiveRefused,
   entriesName,
   openTally,
   outcomesName,
@@ -12,6 +10,7 @@ import {
   parseOutcomeLine,
 } from './archive-file.ts'
 import type { Entry, Manifest, WalletLine, WrittenFile } from './archive-file.ts'
+import { readArchiveFile } from './read-archive-file.ts'
 
 export type CheckOptions = {
   readonly openFile: (name: string) => Readable
@@ -54,25 +53,16 @@ export async function checkArchive(manifest: Manifest, options: CheckOptions): P
 }
 
 async function checkFile(
-  { file, bytes, sha256 }: WrittenFile,
+  written: WrittenFile,
   { openFile, onFault }: CheckOptions,
   onLine: (line: string) => void,
 ): Promise<void> {
-  const checksum = createHash('sha256')
-  const input = openFile(file)
-  let read = 0
-  input.on('data', (chunk: Buffer) => {
-    checksum.update(chunk)
-    read += chunk.length
-  })
   try {
-    for await (const lines of splitLines(input, createZstdDecompress())) for (const line of lines) onLine(line)
+    for await (const lines of readArchiveFile(written, openFile)) for (const line of lines) onLine(line)
   } catch (error) {
-    input.destroy()
-    return onFault(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`)
+    if (!(error instanceof ArchiveRefused)) throw error
+    onFault(error.message)
   }
-  if (read !== bytes) return onFault(`${file} has ${read} bytes, and the manifest says ${bytes}.`)
-  if (checksum.digest('hex') !== sha256) onFault(`${file} is not the file of the manifest: its SHA-256 is another.`)
 }
 
 const maxMinor = 999_999_999_999_999

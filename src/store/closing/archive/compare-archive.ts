@@ -1,12 +1,10 @@
 /** Compares the files of a period with its rows, line by line. */
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { createZstdDecompress } from 'node:zlib'
 import { beginSnapshot } from '../../cluster/snapshot.ts'
-import { splitLines } from '../../copy/lines.ts'
 import type { Queryable } from '../../connection/open-client.ts'
 import { ArchiveRefused, type Manifest, type WrittenFile } from './archive-file.ts'
+import { readArchiveFile } from './read-archive-file.ts'
 import { openArchiveLines, type LedgerTables } from './write-archive.ts'
 
 export type CompareOptions = {
@@ -38,11 +36,11 @@ export async function compareArchive(
 }
 
 async function compareFile(
-  { file, bytes, sha256 }: WrittenFile,
+  written: WrittenFile,
   openFile: CompareOptions['openFile'],
   expected: AsyncIterable<readonly string[]>,
 ): Promise<void> {
-  const lines = readArchiveFile({ file, bytes, sha256 }, openFile)
+  const lines = readArchiveFile(written, openFile)
   let [page, at]: [readonly string[], number] = [[], 0]
   const next = async () => {
     while (at === page.length) {
@@ -54,7 +52,7 @@ async function compareFile(
   }
   let count = 0
   const refuse = () => {
-    throw new ArchiveRefused(`${file} is not what the rows of the period make: line ${count} is another.`)
+    throw new ArchiveRefused(`${written.file} is not what the rows of the period make: line ${count} is another.`)
   }
   for await (const rows of expected)
     for (const line of rows) {
@@ -63,27 +61,4 @@ async function compareFile(
     }
   count++
   if ((await next()) !== undefined) refuse()
-}
-
-/** The lines of a file, in pages. Refuses, at its end, a file that is not that of the manifest. */
-export async function* readArchiveFile(
-  { file, bytes, sha256 }: Pick<WrittenFile, 'file' | 'bytes' | 'sha256'>,
-  openFile: CompareOptions['openFile'],
-): AsyncGenerator<string[]> {
-  const checksum = createHash('sha256')
-  const input = openFile(file)
-  let read = 0
-  input.on('data', (chunk: Buffer) => {
-    checksum.update(chunk)
-    read += chunk.length
-  })
-  try {
-    yield* splitLines(input, createZstdDecompress())
-  } catch (error) {
-    throw new ArchiveRefused(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`)
-  } finally {
-    input.destroy()
-  }
-  if (read !== bytes || checksum.digest('hex') !== sha256)
-    throw new ArchiveRefused(`${file} is not the file of the manifest: its size or its SHA-256 is another.`)
 }

@@ -14,8 +14,9 @@ import { closedTable, listClosings, periodsIn } from '../closings.ts'
 import { ArchiveRefused, parseEntryLine, parseOutcomeLine, type Entry, type OtherOutcome } from './archive-file.ts'
 import type { Manifest } from './archive-file.ts'
 import { carriedTable, carriedTables, viewsSql } from './archived-periods.ts'
-import { readArchiveFile, type CompareOptions } from './compare-archive.ts'
+import type { CompareOptions } from './compare-archive.ts'
 import { restartRound } from './drop-period.ts'
+import { readArchiveFile } from './read-archive-file.ts'
 import type { LedgerTables } from './write-archive.ts'
 
 /** Of a period that is being loaded. Nothing reads them. */
