@@ -12,7 +12,7 @@ const obstacles: readonly Obstacle[] = [
     // A process of a version without archived periods would take an archived reference for a new one.
     sql: () => isUpgradingSql,
     text: () =>
-      'This database was upgraded to a version with archived periods within the last hour. A process of the earlier version, which may still run, would not find archived references. Archive the period later; nothing was changed.',
+      'This database was upgraded within the last hour. A process of the earlier version, which may still run, might not find archived references. Archive the period later; nothing was changed.',
   },
   {
     sql: () => `select 1 from books_check where jsonb_array_length(problems::jsonb) > 0`,
