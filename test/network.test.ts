@@ -300,8 +300,8 @@ describe('an open transaction', () => {
     )
     expect(rows[0]!.idle).toBe('10s')
     await holder.query(`set idle_in_transaction_session_timeout = '300ms'`)
-    await holder.query('begin')
-    await holder.query('update apps_version set version = version')
+    // In one message: the server would end the transaction between two that this process sends slowly.
+    await holder.query('begin; update apps_version set version = version')
     await Bun.sleep(1_000)
     expect((await db.pool.query('update apps_version set version = version')).rowCount).toBe(1)
     const late = await holder.query('select 1').catch((error: unknown) => error)
