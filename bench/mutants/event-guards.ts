@@ -77,7 +77,20 @@ export const eventGuards: readonly Guarded[] = [
     area,
     file: 'src/actions/webhooks/deliverer.ts',
     tests: [deliverer],
-    mutants: [[`Math.min(unprovenAtOnce, maxUnproven - unproven)`, `maxUnproven - unproven`]],
+    mutants: [
+      [`Math.min(1, maxUnproven - unproven)`, `maxUnproven - unproven`],
+      [`else if (hasMoreUnproven) due`, `else due`],
+      [`running.hasNews = true`, `running.hasNews = false`],
+    ],
+  },
+  {
+    area,
+    file: 'src/work/deliver-event.ts',
+    tests: ['test/events/replay.test.ts'],
+    mutants: [
+      [`filter((id) => countOf(id) >= maxPerEndpoint)`, `filter(() => false)`],
+      [`.concat(...waiting.keys())`, ``],
+    ],
   },
   {
     area,

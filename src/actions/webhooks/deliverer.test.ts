@@ -124,7 +124,7 @@ test('silent endpoints have one request each under way, and wait for no connecti
   expect(pool.waits - waits).toBe(0)
 })
 
-test('an event begins runs of endpoints that work; the others begin with the timer, three at a time', async () => {
+test('an event begins runs of endpoints that work; the others begin with the timer, one at each tick', async () => {
   const { service, sent } = recorded(opened.service)
   const hour = 3_600_000
   const waiting = startDeliverer(service, {}, hour)
@@ -139,10 +139,50 @@ test('an event begins runs of endpoints that work; the others begin with the tim
   sent.length = 0
   const deliverer = startDeliverer(service, {}, 20)
   await eventually(() => held.length, deadCount)
-  const claims = sent.filter(({ name }) => name === 'claim-endpoints')
-  expect(claims.length).toBeGreaterThanOrEqual(deadCount / 3)
-  expect(Math.max(...claims.map(({ values }) => Number(values[1])))).toBe(3)
+  const claims = sent.filter(({ name }) => name === 'claim-endpoints').map(({ values }) => values.map(Number))
+  expect(claims.length).toBeGreaterThanOrEqual(deadCount)
+  expect(Math.max(...claims.map(([, unproven]) => unproven!))).toBe(1)
+  // Between two polls it claims no endpoint that works.
+  expect(claims.filter(([proven]) => proven === 0).length).toBeGreaterThan(0)
   await answerAll(500, deliverer.stop())
+})
+
+test('while no endpoint that is not known to work is due, only each third tick asks', async () => {
+  await opened.service.db.pool.query(
+    `update endpoints set next_attempt_at = now() + interval '1 hour', considered_up_to = $2 where client_id <> $1`,
+    [good.clientId, Number.MAX_SAFE_INTEGER],
+  )
+  const { service, sent } = recorded(opened.service)
+  let ticks = 0
+  const tick = setInterval(() => ticks++, 10)
+  const deliverer = startDeliverer(service, {}, 10)
+  await eventually(() => ticks >= 30, true)
+  clearInterval(tick)
+  await deliverer.stop()
+  expect(sent.length).toBeGreaterThan(0)
+  expect(sent.length).toBeLessThan(ticks / 2)
+})
+
+test('an event that gets its number during a run of its endpoint is delivered without the timer', async () => {
+  const hour = 3_600_000
+  const { service, sent } = recorded(opened.service)
+  const deliverer = startDeliverer(service, {}, hour)
+  const accepted = receiver.accepted.length
+  const [isReached, isAllowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  receiver.answer = async () => {
+    isReached.resolve()
+    await isAllowed.promise
+    return new Response(null, { status: 204 })
+  }
+  await ping(good)
+  deliverer.wake([good.clientId])
+  await isReached.promise
+  await ping(good)
+  deliverer.wake([good.clientId])
+  await eventually(() => sent.filter(({ name }) => name === 'claim-endpoints-of-apps').length, 2)
+  isAllowed.resolve()
+  await eventually(() => receiver.accepted.length, accepted + 2)
+  await deliverer.stop()
 })
 
 test('numbers wake the deliverer for apps with an endpoint that works, not for those whose endpoints are dead, disabled or missing', async () => {

@@ -24,6 +24,13 @@ export type Delivering = Pick<Service, 'db' | 'config' | 'wakeUps'> & {
   readonly oneAtATime: <T>(work: () => Promise<T>) => Promise<T>
 }
 
+export type Signals = {
+  /** Stops new attempts, for the drain; those under way have their usual limit. */
+  readonly isEnding: () => boolean
+  /** Whether the app has got events since the last call. */
+  readonly takeNews: () => boolean
+}
+
 const maxPageSize = 200
 const saveEveryMs = 1_000
 /** Successes that people can read: of each second, the first few. */
@@ -53,12 +60,11 @@ type Run = {
   isLost: boolean
 }
 
-/** `isEnding` stops new attempts, for the drain; those under way have their usual limit. */
 export async function deliverTo(
   service: Delivering,
   endpoint: ClaimedEndpoint,
   receiver: Receiver,
-  isEnding: () => boolean,
+  { isEnding, takeNews }: Signals,
 ): Promise<void> {
   const run: Run = {
     endpoint,
@@ -80,6 +86,7 @@ export async function deliverTo(
   let savedAt = performance.now()
   for (;;) {
     if (isEnding()) run.isStopped = true
+    if (takeNews()) run.mayHaveMore = true
     startAttempts(run)
     const isShort = run.underWay.size < run.width && run.open.size < maxPageSize
     if (isShort && run.mayHaveMore && !run.isStopped) {
@@ -115,7 +122,6 @@ async function readMore({ db, config }: Delivering, run: Run): Promise<void> {
     run.readUpTo = event.number
     if (types === null || types.includes(event.type)) run.open.set(event.number, event)
   }
-  // Events that come later begin the next run.
   run.mayHaveMore = page.last > run.readUpTo
 }
 
