@@ -16,23 +16,40 @@ const concurrency = 8
 const maxPerEndpoint = 2
 const maxPerApp = concurrency / 2
 const waitForOthersMs = 1_000
+/** By the ids of endpoints and of apps. */
 const underWay = new Map<string, number>()
+/** Endpoints of apps that had as many deliveries under way as they may, with their apps, until one of the app ends. */
+const waiting = new Map<string, string>()
 
 async function deliver(service: Service, { key, attempts }: Piece): Promise<Ended> {
   const [endpointId = '', number = ''] = key.split('/')
-  const endpoint = await findEndpoint(service.db.pool, endpointId)
-  if (!endpoint) return done
-  if (endpoint.disabledAt !== null || endpoint.failingSince !== null) return later(waitForEndpointMs)
-  const { clientId } = endpoint
-  if (countOf(endpointId) >= maxPerEndpoint || countOf(clientId) >= maxPerApp) return later(waitForOthersMs)
-  for (const id of [endpointId, clientId]) underWay.set(id, countOf(id) + 1)
-  try {
-    return await deliverOne(service, endpoint, Number(number), attempts)
-  } finally {
-    for (const id of [endpointId, clientId]) {
-      if (countOf(id) > 1) underWay.set(id, countOf(id) - 1)
-      else underWay.delete(id)
+  if (countOf(endpointId) >= maxPerEndpoint) return later(waitForOthersMs)
+  return await counted(endpointId, async () => {
+    const endpoint = await findEndpoint(service.db.pool, endpointId)
+    if (!endpoint) return done
+    if (endpoint.disabledAt !== null || endpoint.failingSince !== null) return later(waitForEndpointMs)
+    const { clientId } = endpoint
+    if (countOf(clientId) >= maxPerApp) {
+      waiting.set(endpointId, clientId)
+      return later(waitForOthersMs)
     }
+    return await counted(clientId, () => deliverOne(service, endpoint, Number(number), attempts))
+  })
+}
+
+/** Their pieces stay where they are: each claim that could deliver nothing would write its row twice. */
+function fullEndpoints(): readonly string[] {
+  return [...underWay.keys()].filter((id) => countOf(id) >= maxPerEndpoint).concat(...waiting.keys())
+}
+
+async function counted(id: string, work: () => Promise<Ended>): Promise<Ended> {
+  underWay.set(id, countOf(id) + 1)
+  try {
+    return await work()
+  } finally {
+    if (countOf(id) > 1) underWay.set(id, countOf(id) - 1)
+    else underWay.delete(id)
+    for (const [endpointId, clientId] of waiting) if (clientId === id) waiting.delete(endpointId)
   }
 }
 
@@ -63,5 +80,6 @@ export const deliverEvent: Kind = {
   ...single(deliver),
   name: 'deliver-event',
   concurrency,
+  exceptOf: fullEndpoints,
   retryAfterMs: (attempts) => retryEventAfterMs(attempts, undefined, 0.5) ?? 24 * 60 * 60_000,
 }

@@ -30,6 +30,8 @@ export type Kind = {
   readonly leaseMs: number
   /** The claim itself gives the piece up, so that it never runs twice, even when the process dies. */
   readonly isAtMostOnce: boolean
+  /** Pieces whose key begins with one of these and a slash are not claimed now. */
+  readonly exceptOf?: () => readonly string[]
   /** The back-off after a run that threw. */
   readonly retryAfterMs: (attempts: number) => number
   readonly run: (service: Service, pieces: readonly Piece[]) => Promise<readonly Ended[]>

@@ -72,7 +72,7 @@ export async function runDue(service: Service, kind: Kind): Promise<void> {
 
 function openLanes(having: Service, kind: Kind) {
   const service = longRunning(having)
-  const { name, concurrency, batch, leaseMs, isAtMostOnce } = kind
+  const { name, concurrency, batch, leaseMs, isAtMostOnce, exceptOf = () => [] } = kind
   let running = 0
   let isClosed = false
   let isAway = false
@@ -89,11 +89,13 @@ function openLanes(having: Service, kind: Kind) {
   async function lane(): Promise<void> {
     try {
       while (mayRun()) {
-        const pieces = await claimWork(service.db.pool, { kind: name, limit: batch, leaseMs, isAtMostOnce })
+        const claim = { kind: name, limit: batch, leaseMs, isAtMostOnce, exceptOf: exceptOf() }
+        const pieces = await claimWork(service.db.pool, claim)
         if (pieces.length === 0) break
-        // More may be due: start the next lane, up to `concurrency`.
+        const ending = runAndEnd(service, kind, pieces)
+        // More may be due: start the next lane, up to `concurrency`. Its claim knows of the run that has begun.
         startLane()
-        if (await runAndEnd(service, kind, pieces)) isAway = true
+        if (await ending) isAway = true
       }
     } catch (error) {
       service.log.warn('work could not be claimed or ended', { kind: name, ...faultFields(error) })

@@ -204,17 +204,23 @@ describe('it refuses', () => {
 const run = (endpoint: string, number: number) =>
   deliverEvent.run(opened.service, [{ key: `${endpoint}/${number}`, attempts: 0 } as Piece])
 
-test('an app whose endpoints are silent leaves places for the events of other apps', async () => {
+/** A receiver whose answers the test gives. */
+function startHeld() {
   const held: (() => void)[] = []
-  const silent = Bun.serve({
+  const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 0,
     fetch: () => new Promise<Response>((resolve) => held.push(() => resolve(new Response(null, { status: 204 })))),
   })
+  return { held, url: server.url.href, stop: () => server.stop(true) }
+}
+
+test('an app whose endpoints are silent leaves places for the events of other apps', async () => {
+  const { held, url, stop } = startHeld()
   const [slow, good] = [await openApp(), await openApp()]
   receiver.received.length = 0
-  const endpoints = await Promise.all([1, 2, 3].map(() => newEndpoint(slow.clientId, silent.url.href)))
+  const endpoints = await Promise.all([1, 2, 3].map(() => newEndpoint(slow.clientId, url)))
   const postponed: unknown[] = []
   const runs = endpoints.flatMap((endpoint) => [2, 3].map((number) => run(endpoint, number)))
   for (const each of runs)
@@ -226,5 +232,61 @@ test('an app whose endpoints are silent leaves places for the events of other ap
   for (const release of held) release()
   await Promise.all(runs)
   expect(postponed.length).toBe(2)
-  await silent.stop(true)
+  await stop()
+})
+
+/** The service, with how each run of a piece of work ended. */
+function withEnds() {
+  const ends: string[] = []
+  const metrics = { ...opened.service.metrics, work: (_: string, result: string) => void ends.push(result) }
+  return { service: { ...opened.service, metrics }, ends }
+}
+
+test('the events of an endpoint that has two under way are not claimed, and those of others are', async () => {
+  const { held, url, stop } = startHeld()
+  const [slow, good] = [await openApp(), await openApp()]
+  receiver.received.length = 0
+  const endpoint = await newEndpoint(slow.clientId, url)
+  const count = 4
+  await query(`delete from work where kind = 'deliver-event'`, [])
+  for (const id of [endpoint, good.id])
+    await query(
+      `insert into work (kind, key, due_at) select 'deliver-event', $1 || '/' || n, now() - case when $2 then interval '1 day' else '0' end
+       from generate_series(2, 1 + $3::int) as n`,
+      [id, id === endpoint, count],
+    )
+  const { service, ends } = withEnds()
+  const running = runDue(service, deliverEvent)
+  await eventually(() => [held.length, ends.length], [2, count])
+  expect(numbers()).toEqual([2, 3, 4, 5])
+  for (let answered = 0; answered < count; answered++) {
+    await eventually(() => held.length, Math.min(count, answered + 2))
+    held[answered]!()
+  }
+  await running
+  expect(ends).toEqual(Array.from({ length: 2 * count }, () => 'done'))
+  await stop()
+})
+
+test('of an endpoint of an app that has four under way two events are claimed, and no further one until one of the four has ended', async () => {
+  const { held, url, stop } = startHeld()
+  const slow = await openApp()
+  const endpoints = await Promise.all([1, 2, 3].map(() => newEndpoint(slow.clientId, url)))
+  await query(`delete from work where kind = 'deliver-event'`, [])
+  for (const [i, id] of endpoints.entries())
+    await query(
+      `insert into work (kind, key, due_at) select 'deliver-event', $1 || '/' || n, now() - $2 * interval '1 hour' from generate_series(2, 5) as n`,
+      [id, 3 - i],
+    )
+  const { service, ends } = withEnds()
+  const running = runDue(service, deliverEvent)
+  await eventually(() => [held.length, ends], [4, ['again', 'again']])
+  // The other lanes have found nothing to claim.
+  await runDue(service, deliverEvent)
+  expect([held.length, ends]).toEqual([4, ['again', 'again']])
+  await query(`delete from work where kind = 'deliver-event' and leased_until is null`, [])
+  for (const answer of held) answer()
+  await running
+  expect(deliverEvent.exceptOf?.()).toEqual([])
+  await stop()
 })

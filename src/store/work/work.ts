@@ -111,6 +111,8 @@ export type Claim = {
   readonly leaseMs: number
   /** The claim itself marks the pieces as given up: a process that dies loses them, and none runs twice. */
   readonly isAtMostOnce: boolean
+  /** Leaves out the pieces whose key begins with one of these and a slash. */
+  readonly exceptOf?: readonly string[]
 }
 
 const isFreeSql = `given_up_at is null and due_at <= now() and (leased_until is null or leased_until <= now())`
@@ -127,10 +129,13 @@ export async function findDueKinds(db: Queryable, kinds: readonly WorkKind[]): P
 }
 
 /** Claims the pieces due first. No other process gets them until the lease expires. */
-export async function claimWork(db: Queryable, { kind, limit, leaseMs, isAtMostOnce }: Claim): Promise<Piece[]> {
+export async function claimWork(
+  db: Queryable,
+  { kind, limit, leaseMs, isAtMostOnce, exceptOf = [] }: Claim,
+): Promise<Piece[]> {
   const { rows } = await db.query<Piece>(
     `with due as materialized (
-       select key from work where kind = $1 and ${isFreeSql}
+       select key from work where kind = $1 and ${isFreeSql} and split_part(key, '/', 1) <> all($5::text[])
        order by due_at, key limit $2 for update skip locked
      )
      update work w set lease = gen_random_uuid(), leased_until = clock_timestamp() + $3 * interval '1 ms',
@@ -138,7 +143,7 @@ export async function claimWork(db: Queryable, { kind, limit, leaseMs, isAtMostO
      from due where w.kind = $1 and w.key = due.key
      returning w.kind, w.key, payload, lease, attempts, created_at as "createdAt",
        extract(epoch from now() - created_at)::float8 * 1000 as "ageMs"`,
-    [kind, limit, leaseMs, isAtMostOnce],
+    [kind, limit, leaseMs, isAtMostOnce, exceptOf],
   )
   return rows
 }
