@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- mutants [texts]`: breaks one guard at a time in a copy of the tree and runs the tests nearest to it, which
- * must fail. With texts, only the mutants of files or changes that contain one of them.
+ * must fail. With texts, only the mutants whose area, file or change contains one of them.
  */
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -32,7 +32,10 @@ const timeoutMs = 240_000
 export async function runMutants(texts: readonly string[]): Promise<boolean> {
   const mutants = [...bookGuards, ...edgeGuards, ...eventGuards, ...operatorGuards, ...periodGuards, ...proofGuards]
     .flatMap((guarded) => guarded.mutants.map(([find, replace]) => ({ guarded, find, replace })))
-    .filter(({ guarded, find }) => texts.length === 0 || texts.some((text) => `${guarded.file} ${find}`.includes(text)))
+    .filter(
+      ({ guarded, find }) =>
+        texts.length === 0 || texts.some((text) => `${guarded.area} ${guarded.file} ${find}`.includes(text)),
+    )
   const copies = await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, copyTree))
   try {
     // A test that fails without a mutation would kill every mutant.

@@ -3,12 +3,11 @@
  * compared with the sealed tree of the wallet, so that what is archived is what was sealed.
  */
 import { addJoined, rootOf, type Peaks } from '../../proof/merkle.ts'
-import { hashBytes } from '../../proof/sha256.ts'
 import { ArchiveRefused } from '../../store/closing/archive/archive-file.ts'
 import { createCarriedEntries, insertCarriedEntries } from '../../store/closing/archive/carry-entries.ts'
 import { listCarriedWallets, type CarriedWallet } from '../../store/closing/archive/carry-entries.ts'
 import type { Queryable } from '../../store/connection/open-client.ts'
-import { hashFoundEntries } from '../../store/proofs/entry-leaves.ts'
+import { hashInPages } from '../../store/proofs/entry-leaves.ts'
 import { namedTree } from './seal-books.ts'
 
 const walletsPerPage = 500
@@ -16,6 +15,8 @@ const walletsPerPage = 500
 type Options = {
   readonly currency: string
   readonly entries: number
+  /** Entries whose hashes are in memory at once. */
+  readonly entriesPerPage?: number
   readonly onProgress?: (what: string, done: number, of: number) => void
   readonly signal?: AbortSignal
 }
@@ -23,14 +24,14 @@ type Options = {
 export async function carryTrees(
   client: Queryable,
   period: number,
-  { currency, entries, onProgress, signal }: Options,
+  { currency, entries, entriesPerPage, onProgress, signal }: Options,
 ): Promise<void> {
   await createCarriedEntries(client, period)
   let done = 0
   for (let after: string | null = null; ;) {
     signal?.throwIfAborted()
     const wallets: CarriedWallet[] = await listCarriedWallets(client, period, after, walletsPerPage)
-    const grown = await growTrees(client, wallets, currency)
+    const grown = await growTrees(client, wallets, currency, entriesPerPage)
     await insertCarriedEntries(client, period, grown)
     done += wallets.reduce((sum, { until, archived }) => sum + until - archived.size, 0)
     onProgress?.('trees', done, entries)
@@ -39,19 +40,31 @@ export async function carryTrees(
   }
 }
 
-async function growTrees(client: Queryable, wallets: readonly CarriedWallet[], currency: string) {
-  const sealed = wallets.map((wallet) => ({ ...wallet, sealed: sealedTree(wallet) }))
-  const ranges = sealed.map(({ walletId, archived, sealed: { salt, peaks } }) => ({
-    ...namedTree({ walletId, salt }),
-    after: archived.size,
-    until: peaks.size,
-  }))
-  const found = await hashFoundEntries(client, ranges, currency)
-  return sealed.map(({ walletId, archived, until, sealed: { peaks } }, i) => {
-    const at = (until - archived.size) * hashBytes
-    const carried = addJoined(archived, found[i]!.subarray(0, at))
-    const whole = addJoined(carried, found[i]!.subarray(at))
-    if (whole.size !== peaks.size || Buffer.compare(rootOf(whole), rootOf(peaks)) !== 0)
+/** Each tree up to the last entry of the period. It grows on to what was sealed, and is compared with that. */
+async function growTrees(
+  client: Queryable,
+  wallets: readonly CarriedWallet[],
+  currency: string,
+  entriesPerPage: number | undefined,
+) {
+  const trees = wallets.map((wallet) => {
+    const sealed = sealedTree(wallet)
+    return { ...wallet, sealed: sealed.peaks, named: namedTree({ walletId: wallet.walletId, salt: sealed.salt }) }
+  })
+  const ranges = trees.flatMap(({ named, archived, until, sealed }) => [
+    { ...named, after: archived.size, until },
+    { ...named, after: until, until: sealed.size },
+  ])
+  const grown = wallets.map(({ archived }) => ({ carried: archived, whole: archived }))
+  for await (const page of hashInPages(client, ranges, currency, entriesPerPage))
+    for (const { ordinal, hashes } of page) {
+      const tree = grown[Math.floor(ordinal / 2)]!
+      tree.whole = addJoined(tree.whole, hashes)
+      if (ordinal % 2 === 0) tree.carried = tree.whole
+    }
+  return trees.map(({ walletId, sealed }, i) => {
+    const { carried, whole } = grown[i]!
+    if (whole.size !== sealed.size || Buffer.compare(rootOf(whole), rootOf(sealed)) !== 0)
       throw new ArchiveRefused(
         `The entries of wallet ${walletId} are not those that were sealed: run npx billfold verify.`,
       )
