@@ -54,6 +54,17 @@ export const periodGuards: readonly Guarded[] = [
   },
   {
     area: 'archived periods',
+    file: 'src/actions/proofs/carry-trees.ts',
+    tests: ['src/actions/proofs/carry-trees.test.ts'],
+    mutants: [
+      ['whole.size !== sealed.size || ', ''],
+      [' || Buffer.compare(rootOf(whole), rootOf(sealed)) !== 0', ''],
+      ['if (ordinal % 2 === 0) tree.carried', 'tree.carried'],
+      [', currency, entriesPerPage))', ', currency))'],
+    ],
+  },
+  {
+    area: 'archived periods',
     file: 'src/store/verify/totals.ts',
     tests: [archived],
     mutants: [['if (found[name] !== carried[name])', 'if (found[name] === undefined)']],
@@ -68,7 +79,16 @@ export const periodGuards: readonly Guarded[] = [
     area: 'archived periods',
     file: 'src/actions/money/write-statement.ts',
     tests: [readers],
-    mutants: [['.hasArchived) return undefined', '.hasArchived && month.text === "") return undefined']],
+    mutants: [['if (hasArchived) return undefined', 'if (hasArchived && month.text === "") return undefined']],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/transfers.ts',
+    tests: [readers],
+    mutants: [
+      ['if (hasArchived && until && !(await hasBegun(', 'if (until && !until && !(await hasBegun('],
+      ["where id = $1 and created_at < $2'", "where id = $1 and $2::timestamptz is null'"],
+    ],
   },
   {
     area: 'closed periods',

@@ -1,7 +1,7 @@
 /** A wallet's ledger for reading: pages, filters, and spans of time. */
 import { ofWallet } from './cluster/guarded-read.ts'
 import { scanInSteps } from './connection/scan.ts'
-import { findArchivedUntil } from './closing/archived-entries.ts'
+import { aboveArchive, findArchivedUntil } from './closing/archived-entries.ts'
 import type { KeyRange } from '../ledger/receipt-code.ts'
 import { sqlState, transact, type Database, type Queryable } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
@@ -184,6 +184,28 @@ export async function findFirstSequenceAt(db: Queryable, walletId: string, at: D
     findAway: ofWallet(walletId),
   })
   return maybe(rows)?.low ?? 1
+}
+
+/** Those of a time range that are in the database: from `bottom` up to, without, `top`. */
+export type Sequences = { readonly bottom: number; readonly top: number; readonly hasArchived: boolean }
+
+/** `hasArchived`: older entries of the range may be in the archive. A range that ends before the wallet begins has none. */
+export async function findSequences(
+  db: Queryable,
+  walletId: string,
+  { from, until }: { readonly from?: Date | undefined; readonly until?: Date | undefined },
+): Promise<Sequences> {
+  const first = from ? await findFirstSequenceAt(db, walletId, from) : 1
+  const top = until ? await findFirstSequenceAt(db, walletId, until) : Number.MAX_SAFE_INTEGER
+  const { bottom, hasArchived } = await aboveArchive(db, walletId, first)
+  if (hasArchived && until && !(await hasBegun(db, walletId, until))) return { bottom: 1, top: 1, hasArchived: false }
+  return { bottom, top, hasArchived }
+}
+
+/** A wallet begins with its user. */
+async function hasBegun(db: Queryable, walletId: string, until: Date): Promise<boolean> {
+  const { rows } = await db.query('select 1 from users where id = $1 and created_at < $2', [walletId, until])
+  return rows.length > 0
 }
 
 /** The balance just after the entry; zero before the first one. */

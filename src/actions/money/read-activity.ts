@@ -2,18 +2,18 @@
 import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
-import { aboveArchive } from '../../store/closing/archived-entries.ts'
 import { listAppsOfUser } from '../../store/links.ts'
 import { isServiceOwn } from '../../store/outcomes.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { listTopupsByPayment, type Topup } from '../../store/topups.ts'
 import { listFailedTopups, listOpenPayments, listWaitingTopups } from '../../store/user-topups.ts'
 import {
-  findFirstSequenceAt,
   findLedgerPage,
+  findSequences,
   listTransfersUpwards,
   sumMatches,
   type LedgerFilter,
+  type Sequences,
 } from '../../store/transfers.ts'
 import { findWalletWithTransfers, pageSpan, type Transfer, type WalletRow } from '../../store/wallets.ts'
 import { proofOf } from '../people/proofs.ts'
@@ -148,13 +148,10 @@ export async function readActivitySums(
   return { sources, searched: below - from, left: from - bottom, nextBefore, hasArchived: isEnd && hasArchived }
 }
 
-/** The sequences of the time range that are in the database: from `bottom` up to, without, `top`. */
-export async function sequencesOf(service: WithDb, userId: string, { before, from, until }: ActivityFilter) {
-  const { pool } = service.db
-  const first = from ? await findFirstSequenceAt(pool, userId, from) : 1
-  const { bottom, hasArchived } = await aboveArchive(pool, userId, first)
-  const end = until ? await findFirstSequenceAt(pool, userId, until) : Number.MAX_SAFE_INTEGER
-  return { bottom, top: Math.min(before ?? end, end), hasArchived }
+/** The sequences of the time range that are in the database, those from `before` on left out. */
+export async function sequencesOf({ db }: WithDb, userId: string, asked: ActivityFilter): Promise<Sequences> {
+  const found = await findSequences(db.pool, userId, asked)
+  return { ...found, top: Math.min(asked.before ?? found.top, found.top) }
 }
 
 export function ledgerFilterOf(asked: ActivityFilter, apps: readonly App[]): LedgerFilter {

@@ -1,6 +1,5 @@
 /** A wallet's statement for a month: opening balance, entries, closing balance. */
-import { aboveArchive } from '../../store/closing/archived-entries.ts'
-import { findFirstSequenceAt, getBalanceAfter, listTransfersUpwards, sumTransfers } from '../../store/transfers.ts'
+import { findSequences, getBalanceAfter, listTransfersUpwards, sumTransfers } from '../../store/transfers.ts'
 import { findWallet, type Transfer } from '../../store/wallets.ts'
 import type { WithDb } from '../service.ts'
 
@@ -33,9 +32,9 @@ export type Statement = {
 /** Entries never change, so the range stays valid while the entries are read. Undefined if the month needs archived ones. */
 export async function findStatement(service: WithDb, walletId: string, month: Month): Promise<Statement | undefined> {
   const db = service.db.pool
-  const firstSequence = await findFirstSequenceAt(db, walletId, month.from)
-  if ((await aboveArchive(db, walletId, firstSequence)).hasArchived) return undefined
-  const lastSequence = (await findFirstSequenceAt(db, walletId, month.until)) - 1
+  const { bottom: firstSequence, top, hasArchived } = await findSequences(db, walletId, month)
+  if (hasArchived) return undefined
+  const lastSequence = top - 1
   const openingMinor = await getBalanceAfter(db, walletId, firstSequence - 1)
   const closingMinor = await getBalanceAfter(db, walletId, lastSequence)
   const heldMinor = (await findWallet(db, walletId))?.heldMinor ?? 0n

@@ -1,7 +1,6 @@
 /** The user's list of connected apps ("Apps using my wallet"), connecting and disconnecting, and the proof of a link to its app. */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
-import { aboveArchive } from '../../store/closing/archived-entries.ts'
 import { transact, type Queryable } from '../../store/connection/database.ts'
 import {
   deleteLinkCode,
@@ -11,7 +10,7 @@ import {
   upsertLink,
 } from '../../store/links.ts'
 import { sumByCounterAccount, type Sums } from '../../store/books/month-sums.ts'
-import { findFirstSequenceAt } from '../../store/transfers.ts'
+import { findSequences } from '../../store/transfers.ts'
 import { insertNewLink } from '../../store/people/new-links.ts'
 import { sumOpenHolds } from '../../store/people/user-holds.ts'
 import { updateDevicesRevoked } from '../../store/people/devices.ts'
@@ -68,8 +67,7 @@ const maxSummed = 5_000
 async function sumMonth(service: Service, { userId, sequence, readAt }: Session) {
   const { pool } = service.db
   const monthStart = new Date(Date.UTC(readAt.getUTCFullYear(), readAt.getUTCMonth()))
-  const first = await findFirstSequenceAt(pool, userId, monthStart)
-  const { bottom, hasArchived } = await aboveArchive(pool, userId, first)
+  const { bottom, hasArchived } = await findSequences(pool, userId, { from: monthStart })
   const from = Math.max(bottom, sequence - maxSummed + 1)
   return { sums: await sumByCounterAccount(pool, userId, { from, to: sequence }), isCut: hasArchived || from > bottom }
 }

@@ -1,5 +1,4 @@
 /** The ledger table of a wallet: paged, with a filter. */
-import { aboveArchive } from '../../store/closing/archived-entries.ts'
 import { ownerOfEntry } from '../../actions/money/inspect-reference.ts'
 import { parseMonth } from '../../actions/money/write-statement.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
@@ -8,8 +7,8 @@ import type { Correction } from '../../store/corrections.ts'
 import { findHoldsOfEntries } from '../../store/books/hold-lists.ts'
 import { transactionIdOf } from '../../store/outcomes.ts'
 import {
-  findFirstSequenceAt,
   findLedgerPage,
+  findSequences,
   type LedgerFilter,
   type LedgerPage as StoredPage,
 } from '../../store/transfers.ts'
@@ -71,9 +70,7 @@ export async function findLedger(
   const db = request.service.db.pool
   const month = parseMonth(request.query('month'))
   const filter = ledgerFilterOf(request)
-  const top = month ? await findFirstSequenceAt(db, walletId, month.until) : Number.MAX_SAFE_INTEGER
-  const first = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
-  const { bottom, hasArchived } = await aboveArchive(db, walletId, first)
+  const { bottom, top, hasArchived } = await findSequences(db, walletId, month ?? {})
   const hasFilter = month !== undefined || Object.values(filter).some((value) => value !== undefined)
   const below = Math.min(top, before ?? Number.MAX_SAFE_INTEGER)
   const page = await findLedgerPage(db, walletId, { bottom, top: below, limit, span }, filter)

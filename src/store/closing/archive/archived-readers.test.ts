@@ -48,6 +48,7 @@ beforeAll(async () => {
   transactionId = String(debit.body['transactionId'])
   await client.credit(bob.serviceUserId, 8, 'old-3')
   await queryEach(service.db.pool, `${setBack('transfers')} ${setBack('outcomes')} update positions set day = day - 40`)
+  await service.db.pool.query(`update users set created_at = created_at - interval '70 days'`)
   await bench.close()
   const entry = await findEntry(service, ann.userId, 2)
   if (!entry || entry === 'archived') throw new Error('there is no entry')
@@ -127,13 +128,34 @@ describe.skipIf(isOnCluster)('archived entries', () => {
     expect(await page.get('activity', past)).toMatchObject({ transactions: [], hasArchived: true })
   })
 
+  test('a time before the wallet began has no entries, and is not called archived', async () => {
+    const page = await pageOf(ann)
+    const before = { from: '2020-01-01T00:00:00.000Z', until: '2020-02-01T00:00:00.000Z' }
+    const empty = await page.get('activity', before)
+    expect(empty).toMatchObject({ transactions: [], nextBefore: null, left: 0 })
+    expect(empty['hasArchived']).toBeUndefined()
+    expect((await page.get('activity/sums', before))['hasArchived']).toBeUndefined()
+    const statement = await page.paper({ kind: 'statement', month: '2020-01' })
+    expect(statement.status).toBe(200)
+    expect(statement.text).toContain('$0.00')
+    expect(statement.text).not.toContain('$87.50')
+    const wallet = await see(`/admin/wallets/${ann.userId}?month=2020-01`)
+    expect(wallet).toContain('No entry of this wallet matches the filter.')
+    expect(wallet).not.toContain('archive')
+    const file = await viewer.get(`/admin/wallets/${ann.userId}/statement?month=2020-01`)
+    expect([file.status, (await file.text()).match(/(OPENING|CLOSING),,0\.00/g)]).toEqual([
+      200,
+      ['OPENING,,0.00', 'CLOSING,,0.00'],
+    ])
+  })
+
   test('the statement of a month after them is right, and that of a month with them says that they are archived', async () => {
     const page = await pageOf(ann)
     const now = await page.paper({ kind: 'statement', month: month(0) })
     expect(now.status).toBe(200)
     expect(now.text).toContain('$87.50')
     expect(now.text).toContain('$80.00')
-    for (const each of [month(1), month(2), '2020-01']) {
+    for (const each of [month(1), month(2)]) {
       const { status, text } = await page.paper({ kind: 'statement', month: each })
       expect([each, status]).toEqual([each, 410])
       expect(text).toContain('This page needs entries that are in the archive.')
