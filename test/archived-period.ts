@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { closePeriod } from '../src/actions/money/close-period.ts'
 import { verifyLog } from '../src/actions/proofs/verify-log.ts'
+import type { Service } from '../src/actions/service.ts'
 import { verifyBooks } from '../src/store/verify/verify.ts'
 import { newClient } from './client.ts'
 import { callCommand } from './command.ts'
-import { newestSigned, sealAll } from './sealed-books.ts'
+import { newestSigned, queryEach, sealAll } from './sealed-books.ts'
 import { newApp, openTestService, operator, type TestService } from './service.ts'
 
 export type ArchiveBench = Awaited<ReturnType<typeof openArchiveBench>>
@@ -60,6 +61,20 @@ export async function openArchiveBench() {
 
 async function settle(query: <T>(sql: string) => Promise<T[]>): Promise<void> {
   for (const table of ['event_pages', 'journal', 'new_links']) await query(`delete from ${table}`)
+}
+
+/** What was moved until now becomes that of some days ago, and the users a month older than that. Nothing of it may be sealed yet. */
+export async function setBack({ db }: Service, days: number): Promise<void> {
+  const entries = ['transfers', 'outcomes'].map(
+    (table) => `alter table ${table} disable trigger user; grant update on ${table} to current_user;
+      update ${table} set created_at = created_at - interval '${days} days';
+      alter table ${table} enable trigger user; revoke update on ${table} from current_user;`,
+  )
+  await queryEach(
+    db.pool,
+    `${entries.join('')} update positions set day = day - ${days};
+    update users set created_at = created_at - interval '${days + 30} days'`,
+  )
 }
 
 /** All rows of a closed period, as text. */

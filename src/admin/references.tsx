@@ -134,7 +134,7 @@ async function showReferences(request: AdminRequest): Promise<Response> {
 }
 
 /** Its time and its entry are in files. */
-const inArchive = 'in the archive: npx billfold archive restore brings a period back'
+const inArchive = 'in the archive, with its description: npx billfold archive restore brings a period back'
 
 function ownerOptions(apps: readonly App[]): [string, string][] {
   return [
@@ -182,7 +182,7 @@ function ReferenceStory({ request, inspected, people, corrections, holdId }: Sto
     </>
   ) : (
     <>
-      <Badge kind="good">posted</Badge> {first.at ? `entry ${first.sequence}` : 'in the archive'}, balance after{' '}
+      <Badge kind="good">posted</Badge> {first.at && `entry ${first.sequence}, `}balance after{' '}
       <Money minor={first.balanceMinor} currency={currency} />
     </>
   )
@@ -196,7 +196,7 @@ function ReferenceStory({ request, inspected, people, corrections, holdId }: Sto
           ['User', <Owner owners={people} id={first.walletId} />],
           [isDebit ? 'Debit' : 'Credit', <Money minor={first.amountMinor} currency={currency} isSigned />],
           ['Outcome', result],
-          ['Description', first.at ? (first.description ?? 'none') : inArchive],
+          ...(first.at ? [['Description', first.description ?? 'none'] as const] : []),
           ...(first.sequence === null
             ? []
             : [['Receipt code', <Copy label="receipt code" text={receiptCodeOf(first.referenceKey)} />] as const]),

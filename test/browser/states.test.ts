@@ -1,13 +1,12 @@
 /** Every state of the hosted pages, checked by axe; with SCREENSHOTS=1 also written to test/screenshots. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir } from 'node:fs/promises'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Frame, Page } from '@playwright/test'
 import { Glob } from 'bun'
 import { launchChromium } from '../chromium.ts'
 import { expectNothingStays } from './another-person.ts'
-import { findBarriers, endFading, setScheme, wantsAll, wantsPictures } from './axe.ts'
-import { findMisfits, nameOf } from './layout.ts'
+import { findBarriers, wantsAll } from './axe.ts'
+import { findPicturedMisfits } from './pictures.ts'
 import { expectReturns } from './returns.ts'
 import { startRig } from './rig.ts'
 import { newStage } from './stage.ts'
@@ -23,7 +22,6 @@ import { walletStates } from './states-wallet.ts'
 setDefaultTimeout(240_000)
 
 const root = join(import.meta.dir, '../..')
-const folder = join(import.meta.dir, '../screenshots')
 const links = {
   SUPPORT_URL: 'https://help.example/',
   TERMS_URL: 'https://terms.example/',
@@ -51,18 +49,7 @@ const states = {
   ...topupStates(stage),
 }
 
-beforeAll(async () => void (await mkdir(folder, { recursive: true })))
 afterAll(() => rig.stop())
-
-/** Makes the window as high as the page: Chromium leaves foreign frames blank in screenshots that are longer than the window. */
-async function takePicture(page: Page, shown: Frame | Page, width: number, name: string): Promise<void> {
-  const height = await shown.evaluate(() => document.getElementById('root')!.getBoundingClientRect().height)
-  await page.setViewportSize({ width, height: Math.ceil(height) || 400 })
-  await endFading(shown)
-  // The frame draws in its own process: a screenshot at once may still show the former scheme.
-  await shown.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
-  await page.screenshot({ path: join(folder, `${name}.png`) })
-}
 
 test('no style but a colour depends on the scheme, so that one layout is that of both', async () => {
   for (const sheet of new Glob('src/{web,widget}/**/*.css').scanSync(root))
@@ -86,14 +73,7 @@ for (const [name, { show, hasScript = true, isLast = false, sameAs, returns: own
     try {
       await page.emulateMedia({ colorScheme: 'light' })
       const shown = await show(page)
-      let scheme: 'light' | 'dark' = 'light'
-      const misfits = await findMisfits(page, shown, async (shape) => {
-        if (!wantsPictures) return
-        const wanted = shape.width === 1280 ? 'light' : 'dark'
-        if (wanted !== scheme) await setScheme(page, shown, (scheme = wanted))
-        await takePicture(page, shown, shape.width, `${name}-${nameOf(shape)}`)
-      })
-      expect(misfits).toEqual([])
+      expect(await findPicturedMisfits(page, shown, name)).toEqual([])
       if (isLaidOutOnly) return
       if (hasScript) expect(await findBarriers(shown)).toEqual([])
       // What a reload loses is there only before it.

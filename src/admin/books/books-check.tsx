@@ -1,5 +1,6 @@
 /** The result of the continuous check of the books, and its age. */
 import { healthOf } from '../../actions/money/check-books.ts'
+import type { Archive } from '../../store/closing/archive/archived-periods.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import type { Check } from '../../store/verify/fault.ts'
 import type { User } from '../../store/people/users.ts'
@@ -8,9 +9,14 @@ import { ageText, lengthText, Money, When, countText } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
 import { Line } from './check-line.tsx'
 
-type Props = { request: AdminRequest; state: BooksState; owners: ReadonlyMap<string, User> }
+type Props = {
+  request: AdminRequest
+  state: BooksState
+  owners: ReadonlyMap<string, User>
+  archives: readonly Archive[]
+}
 
-export function BooksCheck({ request, state, owners }: Props) {
+export function BooksCheck({ request, state, owners, archives }: Props) {
   return (
     <section class="card stack" id="check">
       <div class="checks">
@@ -21,6 +27,7 @@ export function BooksCheck({ request, state, owners }: Props) {
         <Sides request={request} state={state} />
         <Changes state={state} />
         <Round state={state} />
+        {archives.length > 0 && <Archived periods={archives.map(({ id }) => id)} />}
       </div>
     </section>
   )
@@ -123,6 +130,17 @@ function Round({ state }: { state: BooksState }) {
   )
 }
 
+/** A period is archived when all earlier ones are. */
+function Archived({ periods }: { periods: readonly number[] }) {
+  const last = periods.at(-1)!
+  return (
+    <Line kind="note" title={last === 1 ? 'Period 1 is in the archive' : `Periods 1 to ${last} are in the archive`}>
+      Their entries were checked before. The checks above begin after the last archived entry of each wallet, and{' '}
+      <code>npx billfold verify</code> also compares what the database keeps of the others.
+    </Line>
+  )
+}
+
 function Found({ problem, owner }: { problem: Problem; owner: User | undefined }) {
   const { check, walletId, message, foundAt } = problem
   return (
@@ -177,7 +195,7 @@ const titles: Record<Check, string> = {
   'sealed-books': 'A sealed day is not what the positions are',
   'sealed-log': 'The log is not what was signed',
   'position-differs': 'An account’s position is not the sum of its entries',
-  'archive-changed': 'What stays in the database of an archived period is what was archived',
+  'archive-changed': 'What the database keeps of an archived period was changed',
   'books-unbalanced': 'Money was created or lost',
 }
 

@@ -12,6 +12,7 @@ import {
   listMonthFlows,
   type DayFlow,
 } from '../../store/books/books.ts'
+import { listArchives } from '../../store/closing/archive/archived-periods.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { listUsers } from '../../store/people/users.ts'
 import { describeLog } from '../../actions/proofs/describe-log.ts'
@@ -36,8 +37,9 @@ async function showBooks(request: AdminRequest): Promise<Response> {
   const month = parseMonth(request.query('month')) ?? monthOf(service.now())
   const account = request.query('account') || undefined
   const span = { from: dayText(month.from), until: dayText(month.until) }
-  const [state, log, accounts, days, months, apps] = await Promise.all([
+  const [state, archives, log, accounts, days, months, apps] = await Promise.all([
     getBooksState(db),
+    listArchives(db),
     describeLog(service),
     listAccountFlows(db, span),
     listDayFlows(db, { account, ...span }),
@@ -53,7 +55,12 @@ async function showBooks(request: AdminRequest): Promise<Response> {
   const body = (
     <>
       <Heading title="Books" sub="Double entry: money that leaves a wallet arrives in an account." />
-      <BooksCheck request={request} state={state} owners={new Map(owners.map((user) => [user.id, user]))} />
+      <BooksCheck
+        request={request}
+        state={state}
+        owners={new Map(owners.map((user) => [user.id, user]))}
+        archives={archives}
+      />
       <BooksLog log={log} state={state} />
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/books" data-auto>

@@ -28,7 +28,7 @@ async function exportStatement(request: AdminRequest): Promise<Response> {
     return await showProblem(
       request,
       410,
-      'Entries of this month are in the archive: npx billfold archive restore brings a period back.',
+      'The statement of this month needs the archive: npx billfold archive restore brings a period back.',
     )
   await recordAudit(service.db.pool, actor, 'wallet.statement-exported', `wallet:${person.id}`, { month: month.text })
   return download(`statement-${person.id}-${month.text}.csv`, statementLines(service, statement))

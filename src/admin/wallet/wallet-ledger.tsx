@@ -142,14 +142,14 @@ export function Ledger({ request, wallet, page, apps }: LedgerProps) {
         csv={withQuery(`${path}/ledger.csv`, kept)}
       />
       {page.transfers.length === 0 ? (
-        <Empty title={page.hasFilter ? 'No matches here' : 'No entries yet'}>
+        <Empty title={page.hasFilter ? 'No matches here' : page.archived > 0 ? 'In the archive' : 'No entries yet'}>
           <p>
             {page.isSpanEnd
               ? `None of the last ${span.toLocaleString('en')} entries match. Older ones may.`
               : page.hasFilter
-                ? 'No entry of this wallet matches the filter.'
+                ? `No entry ${page.archived > 0 ? 'outside the archive' : 'of this wallet'} matches the filter.`
                 : page.archived > 0
-                  ? 'All entries of this wallet are archived.'
+                  ? 'Every entry of this wallet is there.'
                   : wallet.frozenFor === 'closed'
                     ? 'The account was deleted before its first entry.'
                     : 'The first top-up, credit or bonus appears here.'}
@@ -158,7 +158,7 @@ export function Ledger({ request, wallet, page, apps }: LedgerProps) {
       ) : (
         <Entries request={request} page={page} apps={apps} />
       )}
-      {page.archived > 0 && <ArchivedNote />}
+      {page.archived > 0 && <ArchivedNote count={page.archived} />}
       <Pager
         first={request.query('before') ? `${withQuery(path, kept)}#ledger` : undefined}
         next={
@@ -234,8 +234,15 @@ function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerP
   )
 }
 
-function ArchivedNote() {
-  return <p class="muted">Older entries are in the archive: npx billfold archive restore brings a period back.</p>
+function ArchivedNote({ count }: { count: number }) {
+  return (
+    <p class="empty muted">
+      <span>
+        {count === 1 ? 'Entry 1 is' : `Entries 1 to ${count.toLocaleString('en')} are`} in the archive:{' '}
+        <code>npx billfold archive restore</code> brings a period back.
+      </span>
+    </p>
+  )
 }
 
 /** One line, cut off where it is too long. The title and the page of the reference have the whole text. */

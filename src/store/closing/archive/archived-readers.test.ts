@@ -1,12 +1,11 @@
 /** What people, apps and operators see of entries that are in files: never less than the truth. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { expectDone, openArchiveBench, type ArchiveBench } from '../../../../test/archived-period.ts'
+import { expectDone, openArchiveBench, setBack, type ArchiveBench } from '../../../../test/archived-period.ts'
 import { callCommand } from '../../../../test/command.ts'
 import { deviceOf } from '../../../../test/devices.ts'
 import { newOperator, type TestOperator } from '../../../../test/operator.ts'
 import { newPage } from '../../../../test/page.ts'
 import { findCluster } from '../../../../test/postgres.ts'
-import { queryEach } from '../../../../test/sealed-books.ts'
 import { newUser, type TestUser } from '../../../../test/service.ts'
 import { beginDayThatStays } from '../../../../test/time.ts'
 import { receiptCodeOf } from '../../../ledger/receipt-code.ts'
@@ -30,10 +29,6 @@ const month = (ago: number) => {
   const at = new Date()
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - ago)).toISOString().slice(0, 7)
 }
-const setBack = (table: string) => `
-  alter table ${table} disable trigger user; grant update on ${table} to current_user;
-  update ${table} set created_at = created_at - interval '40 days';
-  alter table ${table} enable trigger user; revoke update on ${table} from current_user;`
 
 beforeAll(async () => {
   await beginDayThatStays()
@@ -47,8 +42,7 @@ beforeAll(async () => {
   const debit = await client.debit(ann.serviceUserId, 12.5, 'old-2')
   transactionId = String(debit.body['transactionId'])
   await client.credit(bob.serviceUserId, 8, 'old-3')
-  await queryEach(service.db.pool, `${setBack('transfers')} ${setBack('outcomes')} update positions set day = day - 40`)
-  await service.db.pool.query(`update users set created_at = created_at - interval '70 days'`)
+  await setBack(service, 40)
   await bench.close()
   const entry = await findEntry(service, ann.userId, 2)
   if (!entry || entry === 'archived') throw new Error('there is no entry')
@@ -178,18 +172,18 @@ describe.skipIf(isOnCluster)('archived entries', () => {
 
   test('an operator sees it on the wallet, in a search, in the inspector and in files', async () => {
     const wallet = await see(`/admin/wallets/${ann.userId}`)
-    expect(wallet).toContain('Older entries are in the archive')
-    expect(await see(`/admin/wallets/${bob.userId}`)).toContain('All entries of this wallet are archived.')
+    expect(wallet).toContain('Entries 1 to 2 are in the archive')
+    expect(await see(`/admin/wallets/${bob.userId}`)).toContain('Every entry of this wallet is there.')
     expect(await see(`/admin/wallets/${ann.userId}/ledger.csv`)).toContain('entries 1 to 2 are in the archive')
     const statement = await viewer.get(`/admin/wallets/${ann.userId}/statement?month=${month(1)}`)
-    expect([statement.status, (await statement.text()).includes('are in the archive')]).toEqual([410, true])
+    expect([statement.status, (await statement.text()).includes('needs the archive')]).toEqual([410, true])
     expect(await see(`/admin/search?q=${transactionId}`)).toContain('is in the archive')
     const code = receiptCodeOf(transactionId.slice('txn_'.length))
     expect(await see(`/admin/search?q=${code}`)).toContain('is in the archive')
     expect(await see(`/admin/search?q=12.50`)).toContain('except those in the archive')
     expect(await see(`/admin/references?code=${code}`)).toContain('This receipt is of an archived transaction')
     const story = await see('/admin/references?type=ORDER&id=old-2')
-    expect(story).toContain('in the archive: npx billfold archive restore')
+    expect(story).toContain('in the archive, with its description: npx billfold archive restore')
     expect(story).toContain('−$12.50')
     const ledger = `/admin/client-apps/${bench.credentials.clientId}/ledger.csv?from=${day(60)}&until=${day(30)}`
     const refused = await viewer.get(ledger)

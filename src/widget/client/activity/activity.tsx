@@ -52,6 +52,7 @@ function Browse({ token, version, skewMs, latest, sequence, onOpen, onBack }: Ac
 
   const { load, transactions, query, parsed } = activity
   const isSearch = Object.keys(query).length > 0
+  const hasArchived = load === 'there' && activity.hasArchived === true
   return (
     <>
       {sequence !== undefined && (
@@ -86,7 +87,9 @@ function Browse({ token, version, skewMs, latest, sequence, onOpen, onBack }: Ac
                 <Icon name="receipt" />
               </span>
               <h2>{say(load === 'there' ? 'nothingTitle' : 'notYetTitle')}</h2>
-              <p class="muted">{say(load === 'there' ? 'nothingText' : 'nothingYet')}</p>
+              <p class={`muted ${hasArchived ? 'archived' : ''}`}>
+                {hasArchived ? words.archived : say(load === 'there' ? 'nothingText' : 'nothingYet')}
+              </p>
             </div>
           )}
           {load === 'loading' && (
@@ -108,7 +111,7 @@ function Browse({ token, version, skewMs, latest, sequence, onOpen, onBack }: Ac
               {say('retry')}
             </button>
           )}
-          {load === 'there' && activity.hasArchived && <p class="muted archived">{words.archived}</p>}
+          {hasArchived && transactions.length > 0 && <p class="muted archived">{words.archived}</p>}
           {load === 'there' && activity.nextBefore !== null && (
             <button type="button" class="button quiet" onClick={activity.more}>
               {say('older')}
