@@ -1,7 +1,7 @@
 /** Every debit and credit of this process goes through the writer, in batches. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../connection/database.ts'
-import { standbyOf } from '../connection/standby.ts'
+import { askStandby, standbyOf } from '../connection/standby.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { chooseNodes } from '../cluster/lane-nodes.ts'
 import { openOutage, type Outage } from '../cluster/outage.ts'
@@ -88,11 +88,20 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   const standby = standbyOf(connection)
   const add = (lane: FastLane | undefined, pending: PendingPosting) => {
     const slow = slowLaneFor(pending)
-    if (standby.isLost) pending.fail(new Unavailable('no standby confirms commits'))
+    if (standby.isLost) addIfBack(lane, pending)
     else if (isFull((lane ?? slow).waiting, shareOf(pending), maxWaiting))
       pending.fail(new Unavailable('too many postings are waiting'))
     else if (lane) addToFastLane(lane, pending)
     else postCarefully(slow, [pending])
+  }
+  const asking = new Set<PendingPosting>()
+  const addIfBack = (lane: FastLane | undefined, pending: PendingPosting) => {
+    asking.add(pending)
+    askStandby(connection, () => {
+      asking.delete(pending)
+      if (standby.isLost) pending.fail(new Unavailable('no standby confirms commits'))
+      else add(lane, pending)
+    })
   }
   return {
     outage,
@@ -126,7 +135,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
     estimateMs: (clientId, count) =>
       Math.max(...fast.map((lane) => estimateLaneMs(lane, clientId, Math.ceil(count / laneCount)))),
     close: async () => {
-      while (lanes.some((lane) => depthOf(lane) > 0)) await sleep(5)
+      while (asking.size > 0 || lanes.some((lane) => depthOf(lane) > 0)) await sleep(5)
       clearInterval(watch)
       outage.close()
       closed.close()
