@@ -108,8 +108,9 @@ export const faults: Readonly<Record<string, Fault>> = {
   'a period closed': async ({ admin }) =>
     await closePeriod(admin, { name: 'cli:faults', address: null }).then(
       () => {},
-      (error: unknown) => {
+      (error: Error) => {
         if (!(error instanceof ClosingRefused) && !isUnavailable(error)) throw error
+        console.log(`  (not closed: ${error.message.slice(0, 160)})`)
       },
     ),
 }

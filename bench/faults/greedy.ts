@@ -1,6 +1,7 @@
 /**
  * A greedy app beside the clients of a fault run: bulk requests without a pause, on wallets that only it uses. A request without an answer, and
- * an operation that was answered with 503, are undecided until a repeat succeeds.
+ * an operation that was answered with 503, are undecided until a repeat succeeds. New references are limited, so that all of them can be counted
+ * at the end; the other requests repeat earlier ones, whose answers must not change.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDatabase } from '../cluster.ts'
@@ -14,11 +15,20 @@ const bulkSize = 1_000
 /** Of an operation whose outcome is not known. */
 const undecided = 0
 
+export type Greed = {
+  /** Requests at the same time. */
+  readonly connections: number
+  /** New operations in a second, at most. */
+  readonly newPerSecond: number
+}
+
 /** The references of bulk 7 are greedy-7-0 to greedy-7-999; its users and amounts follow from the numbers. */
 type Bulk = { readonly number: number; readonly statuses: Uint16Array; readonly balances: Float64Array }
 
 export type GreedyReport = {
   readonly bulks: readonly Bulk[]
+  /** Requests that sent a decided bulk again. */
+  readonly repeated: number
   readonly refused: number
   readonly unanswered: number
   readonly contradictions: readonly string[]
@@ -28,6 +38,8 @@ export type GreedyCount = {
   readonly operations: number
   readonly posted: number
   readonly refused: number
+  /** Whole requests that sent decided operations again. */
+  readonly repeated: number
   /** Whole requests answered with 429. */
   readonly tooMany: number
   readonly unanswered: number
@@ -41,14 +53,17 @@ export function startGreedyApp(
   nodes: readonly Node[],
   target: Target,
   random: Random,
-  connections: number,
+  { connections, newPerSecond }: Greed,
 ): { readonly stop: () => Promise<GreedyReport> } {
   const bulks: Bulk[] = []
   const contradictions: string[] = []
-  const count = { refused: 0, unanswered: 0 }
+  const count = { repeated: 0, refused: 0, unanswered: 0 }
   const state = { isOn: true }
+  const startedAt = performance.now()
+  /** Undecided bulks that no request carries. They are sent before others. */
+  const open: Bulk[] = []
 
-  const send = async (bulk: Bulk): Promise<'too many' | undefined> => {
+  const send = async (bulk: Bulk): Promise<void> => {
     const answer = await post(random.pick(nodes), target, bulk.number)
     if (answer === undefined) {
       count.unanswered++
@@ -56,7 +71,6 @@ export function startGreedyApp(
     } else if (answer === 'too many') {
       count.refused++
       await sleep(1_000)
-      return 'too many'
     } else
       for (const [i, { status, balance = 0 }] of answer.entries()) {
         if (status !== 200 && status !== 400) continue
@@ -67,24 +81,30 @@ export function startGreedyApp(
         } else if (known !== status || bulk.balances[i] !== balance)
           contradictions.push(`greedy-${bulk.number}-${i}: ${known} ${bulk.balances[i]}, then ${status} ${balance}`)
       }
-    return undefined
+    if (isOpen(bulk)) open.push(bulk)
+  }
+  const newBulk = (): Bulk => {
+    const statuses = new Uint16Array(bulkSize)
+    const bulk = { number: bulks.length, statuses, balances: new Float64Array(bulkSize) }
+    bulks.push(bulk)
+    return bulk
+  }
+  const nextBulk = (): Bulk => {
+    if (open.length > 0) return open.shift()!
+    const due = (newPerSecond * (performance.now() - startedAt)) / 1_000
+    if (bulks.length * bulkSize <= due) return newBulk()
+    count.repeated++
+    return random.pick(bulks)
   }
   const connection = async (): Promise<void> => {
-    while (state.isOn) {
-      const statuses = new Uint16Array(bulkSize)
-      const bulk = { number: bulks.length, statuses, balances: new Float64Array(bulkSize) }
-      bulks.push(bulk)
-      // A refused request has done nothing, and is sent again.
-      while ((await send(bulk)) === 'too many' && state.isOn);
-    }
+    while (state.isOn) await send(nextBulk())
   }
   const running = Array.from({ length: connections }, connection)
   return {
     stop: async () => {
       state.isOn = false
       await Promise.all(running)
-      for (let open = bulks.filter(isOpen); open.length > 0; open = bulks.filter(isOpen))
-        for (let i = 0; i < open.length; i += 4) await Promise.all(open.slice(i, i + 4).map(send))
+      while (open.length > 0) await Promise.all(open.splice(0, 4).map(send))
       return { bulks, ...count, contradictions }
     },
   }
@@ -94,28 +114,39 @@ function isOpen({ statuses }: Bulk): boolean {
   return statuses.includes(undecided)
 }
 
-/** Per bulk and not per operation: a long run has millions of them. */
-const bulksSql = `select split_part(reference_id, '-', 2) as bulk, count(*) as times, count(distinct reference_id) as entries,
-  sum(amount) as amount, sum(balance_after) as balances
-  from all_transfers where reference_type = '${greedyType}' group by 1`
+/**
+ * One row for each bulk, with a bit for each of its operations: a long run has millions of them. An operation is in the ledger once if its bit is
+ * set and there are as many entries as bits.
+ */
+const bulksSql = `with entry as (
+  select split_part(reference_id, '-', 2)::int as bulk, split_part(reference_id, '-', 3)::int as i, amount, balance_after
+  from all_transfers where reference_type = '${greedyType}'
+)
+select bulk, count(*) as times, bit_or(set_bit(repeat('0', ${bulkSize})::bit(${bulkSize}), i, 1)) as bits, sum(balance_after) as balances,
+  count(*) filter (where amount <> case when i % 3 = 2 then 1 - 2 * i else i + 1 end) as different
+from entry group by bulk`
 
 export async function countGreedy(database: BenchDatabase, report: GreedyReport): Promise<GreedyCount> {
   const found = new Map((await database.query(bulksSql)).map((row) => [row['bulk'], row]))
   const tally = { posted: 0, refused: 0, lost: 0, doubled: 0, different: 0 }
   for (const { number, statuses, balances } of report.bulks) {
     const row = found.get(String(number))
-    const [times, entries] = [Number(row?.['times'] ?? 0), Number(row?.['entries'] ?? 0)]
-    const posted = [...statuses.keys()].filter((i) => statuses[i] === 200)
-    tally.posted += posted.length
-    tally.refused += bulkSize - posted.length
-    tally.lost += Math.max(0, posted.length - entries)
-    tally.doubled += Math.max(0, times - posted.length)
-    const amount = posted.reduce((sum, i) => sum + amountMinorOf(i), 0)
-    const balance = posted.reduce((sum, i) => sum + Math.round(balances[i]! * 100), 0)
-    if (Number(row?.['amount'] ?? 0) !== amount || Number(row?.['balances'] ?? 0) !== balance) tally.different++
+    const bits = row?.['bits'] ?? '0'.repeat(bulkSize)
+    let [entries, balance] = [0, 0]
+    for (const [i, status] of statuses.entries()) {
+      const [isPosted, isThere] = [status === 200, bits[i] === '1']
+      if (isPosted) balance += Math.round(balances[i]! * 100)
+      if (isThere) entries++
+      tally[isPosted ? 'posted' : 'refused']++
+      if (isPosted && !isThere) tally.lost++
+      if (!isPosted && isThere) tally.doubled++
+    }
+    tally.doubled += Number(row?.['times'] ?? 0) - entries
+    tally.different += Number(row?.['different'] ?? 0)
+    if (Number(row?.['balances'] ?? 0) !== balance) tally.different++
   }
-  const { refused: tooMany, unanswered, contradictions } = report
-  return { operations: report.bulks.length * bulkSize, ...tally, tooMany, unanswered, contradictions }
+  const { repeated, refused: tooMany, unanswered, contradictions } = report
+  return { operations: report.bulks.length * bulkSize, ...tally, repeated, tooMany, unanswered, contradictions }
 }
 
 /** Every third one is a debit of what the two before it credit, so that no wallet grows without limit. */

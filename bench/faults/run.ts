@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--greedy 12] [--only words] [--failover] [--rewrite]`: random faults of all kinds on two
+ * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--greedy 12] [--entries 3000000] [--only words] [--failover] [--rewrite]`: random faults of all kinds on two
  * services and their database, under load and beside a greedy app, while the books are sealed again and again. Then the exact count: every acknowledged
  * operation once, every refused one not at all, and every checkpoint and proof that was handed out is right. With `--failover` the primary is
  * lost in the middle and its synchronous standby takes over; with `--rewrite` a sealed entry is changed at the end, and the run must fail.
@@ -31,6 +31,7 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
       clients: { type: 'string', default: '48' },
       pause: { type: 'string', default: '0' },
       greedy: { type: 'string', default: '12' },
+      entries: { type: 'string', default: '3000000' },
       only: { type: 'string' },
       failover: { type: 'boolean', default: false },
       rewrite: { type: 'boolean', default: false },
@@ -79,7 +80,10 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
     random: openRandom(Number(values.seed) + 3),
     folder: published,
   })
-  const greedy = startGreedyApp(nodes, greedyTarget, openRandom(Number(values.seed) + 2), Number(values.greedy))
+  const greedy = startGreedyApp(nodes, greedyTarget, openRandom(Number(values.seed) + 2), {
+    connections: Number(values.greedy),
+    newPerSecond: Number(values.entries) / (Number(values.minutes) * 60),
+  })
   const names = Object.keys(faults).filter(
     (name) =>
       (values.only === undefined || name.includes(values.only)) && (postmasterPid || name !== faultOfPostmaster),
@@ -93,10 +97,14 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
     const failover = await breakThings(scene, load, ['failover'], 0, { failover: failOver })
     for (const more of [failover, await breakThings(scene, load, names, forMs)]) addTimes(times, more)
   }
-  const [report, greedyReport] = await Promise.all([load.stop(), greedy.stop()])
+  const [report, greedyReport] = await Promise.all([
+    timed('undecided requests were repeated', load.stop()),
+    timed('undecided bulk requests were repeated', greedy.stop()),
+  ])
   if (values.rewrite) await rewriteEntry(database)
-  const proofs = await proofRun.stop(failOver ? 1 : 0)
-  const count = await countExactly(database, report, await countGreedy(database, greedyReport))
+  const proofs = await timed('checkpoints and proofs were checked', proofRun.stop(failOver ? 1 : 0))
+  const greedyCount = await timed('entries of the greedy app were counted', countGreedy(database, greedyReport))
+  const count = await timed('other entries and the books were counted', countExactly(database, report, greedyCount))
   await writeFile(
     join(resultsDir, 'faults.json'),
     `${JSON.stringify({ seed: values.seed, times, count, proofs }, null, 2)}\n`,
@@ -226,4 +234,11 @@ function countText(count: Count, times: Times, proofs: ProofCount): string {
     isExact ? 'exact' : 'NOT EXACT',
   ].join(', ')
   return ['', ...faultLines, '', ...figureLines, '', ...proofLines, '', goals].join('\n')
+}
+
+async function timed<T>(what: string, work: Promise<T>): Promise<T> {
+  const from = performance.now()
+  const result = await work
+  console.log(`${what} in ${((performance.now() - from) / 1_000).toFixed(1)} s`)
+  return result
 }
