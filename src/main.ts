@@ -108,7 +108,8 @@ function listen(app: App) {
     hostname: config.host,
     port: config.port,
     reusePort: isWorker,
-    idleTimeout: 30,
+    // Longer than the 60 s for which load balancers keep an idle connection by default: one that is closed on this side first may carry a request.
+    idleTimeout: 75,
     // Bodies are limited where they are read, with a JSON answer.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.address),
