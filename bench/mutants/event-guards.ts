@@ -22,15 +22,15 @@ export const eventGuards: readonly Guarded[] = [
       ],
       // Facts by a cursor.
       [
-        `where awaits_number order by`,
-        `where awaits_number and serial > coalesce((select max(numbered_up_to) from event_cursors), 0) order by`,
+        `where awaits_number and writer = 0 order by serial`,
+        `where awaits_number and writer = 0 and serial > coalesce((select max(numbered_up_to) from event_cursors), 0) order by serial`,
       ],
       // Numbered by writer, not by serial.
       [`partition by client_id order by serial desc`, `partition by client_id order by writer desc, serial desc`],
       [`set last = h.last + excluded.last`, `set last = excluded.last`],
       [
-        `update journal j set awaits_number = false from step s where s.writer = 0`,
-        `update journal j set awaits_number = false from step s where s.writer = 1`,
+        `update journal j set awaits_number = false from examined s where s.writer = 0`,
+        `update journal j set awaits_number = false from examined s where s.writer = 1`,
       ],
     ],
   },
@@ -41,7 +41,14 @@ export const eventGuards: readonly Guarded[] = [
     mutants: [
       [`select * from unnumbered order by serial limit`, `select * from unnumbered order by writer, serial limit`],
       [`pg_try_advisory_xact_lock($1) as is`, `$1::bigint > 0 as is`],
-      [`if (step.unsound !== null)`, `if (step.unsound === '')`],
+      [`union all select client_id from next where not is_sound`, ``],
+      [`select client_id from stalled_app\n  union all`, ``],
+      [`u.stalled_serial <= w.stalled_serial and u.serial is not null`, `u.stalled_serial < 0`],
+      [`where s.client_id = r.client_id and`, `where false and s.client_id = r.client_id and`],
+      [
+        `and not exists (select from stalled_journal s where s.client_id = j.client_id and s.serial = j.serial and s.writer = j.writer)`,
+        ``,
+      ],
     ],
   },
   {

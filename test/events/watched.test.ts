@@ -221,6 +221,22 @@ describe('the overview and the doctor', () => {
     expect((await doctor()).find(({ name }) => name === 'Events')?.state).toBe('good')
   })
 
+  test('an app whose events wait for a row that cannot become events is named', async () => {
+    const { clientId } = await newAppWithEvents(opened.service)
+    await query(`update apps set name = 'Stalled shop' where client_id = '${clientId}'`)
+    await query(`insert into journal (writer, client_id, link_ids, sequences, at)
+      values (99998, '${clientId}', '{}', '{}', now() - interval '100 s')`)
+    await numberEvents(opened.service.db)
+    expect((await gauges()).unnumberedSeconds).toBeGreaterThanOrEqual(100)
+    expect(await overview()).toContain('Events without a number for 30 s, of Stalled shop')
+    const events = (await doctor()).find(({ name }) => name === 'Events')
+    expect(events?.state).toBe('bad')
+    expect(events?.text).toMatch(/^Events of Stalled shop \(row 99998\/\d+ of the journal\) get no numbers/)
+    await query('delete from journal where writer = 99998')
+    await numberEvents(opened.service.db)
+    expect((await doctor()).find(({ name }) => name === 'Events')?.state).toBe('good')
+  })
+
   test('a key that is missing for an endpoint’s secret is found', async () => {
     await add()
     const environment = { DATABASE_URL: opened.databaseUrl, SECRETS_KEY: Buffer.alloc(32, 'other').toString('base64') }
@@ -242,6 +258,7 @@ test('the doctor refuses plain HTTP in production alone, and a numberer that fai
   const facts: EventFacts = {
     gauges: { unnumberedSeconds: 0, endpoints },
     numbererError: undefined,
+    stalled: [],
     troubled: [],
     plainEndpoints: 1,
     isProduction: false,

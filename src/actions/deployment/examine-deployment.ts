@@ -12,6 +12,7 @@ import { reachExisting, type Reached } from '../../store/prepare.ts'
 import { readServerInfo } from '../../store/connection/server-info.ts'
 import { asUnreachable } from '../../store/connection/unreachable.ts'
 import { countPlainEndpoints, listTroubledApps } from '../../store/events/endpoint-lag.ts'
+import { listStalledApps } from '../../store/events/stalled-events.ts'
 import { findJobFailure } from '../../store/work/work-report.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { probeWriting } from '../../store/connection/write-probe.ts'
@@ -157,6 +158,7 @@ async function readWork(
     const events = examineEvents({
       gauges,
       numbererError: await findJobFailure(db.pool, 'number-events'),
+      stalled: await listStalledApps(db.pool, maxNamed),
       troubled: await listTroubledApps(db.pool, maxNamed),
       plainEndpoints: await countPlainEndpoints(db.pool),
       isProduction: config.isProduction,

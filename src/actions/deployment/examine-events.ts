@@ -2,11 +2,14 @@
 import type { Check } from '../apps/examine-embedding.ts'
 import type { DatabaseGauges } from '../../store/database-gauges.ts'
 import type { TroubledApp } from '../../store/events/endpoint-lag.ts'
+import type { StalledApp } from '../../store/events/stalled-events.ts'
 
 export type EventFacts = {
   readonly gauges: Pick<DatabaseGauges, 'unnumberedSeconds' | 'endpoints'>
   /** Why the job that gives numbers fails; undefined when it does not. */
   readonly numbererError: string | undefined
+  /** Apps whose events wait for a row of the journal that cannot become events. */
+  readonly stalled: readonly StalledApp[]
   /** Apps with endpoints that are ill or that the service disabled. */
   readonly troubled: readonly TroubledApp[]
   /** Endpoints with an address that is not https. */
@@ -21,10 +24,15 @@ export function examineEvents(facts: EventFacts): Check[] {
   return [checkNumbers(facts), checkEndpoints(facts), ...checkPlain(facts)]
 }
 
-function checkNumbers({ gauges: { unnumberedSeconds }, numbererError }: EventFacts): Check {
+function checkNumbers({ gauges: { unnumberedSeconds }, numbererError, stalled }: EventFacts): Check {
   const name = 'Events'
   const fix = 'docs/operations/runbooks.md#events-get-no-numbers.'
   const why = numbererError === undefined ? '' : ` The job number-events fails: ${numbererError}`
+  if (stalled.length > 0) {
+    const apps = stalled.map(({ clientId, name: app, row }) => `${app ?? clientId} (row ${row} of the journal)`)
+    const text = `Events of ${apps.join(', ')} get no numbers: the row cannot become events.${why}`
+    return { name, state: 'bad', text, fix }
+  }
   if (unnumberedSeconds >= unnumberedLimitSeconds)
     return {
       name,

@@ -6,6 +6,7 @@ import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
 import type { RefusedApp } from '../../store/calls/app-calls.ts'
 import type { App } from '../../store/apps.ts'
 import type { TroubledApp } from '../../store/events/endpoint-lag.ts'
+import type { StalledApp } from '../../store/events/stalled-events.ts'
 import type { DayFlow } from '../../store/books/books.ts'
 import { maxCounted, type TopupCounts, type OpenIssues } from '../../store/books/money-figures.ts'
 import type { LogLevels } from '../../store/proofs/publications.ts'
@@ -47,6 +48,8 @@ export type MoneyData = {
   readonly troubled: readonly TroubledApp[]
   /** How long the oldest event has been waiting for its number. */
   readonly unnumberedSeconds: number
+  /** Apps whose events wait for a row of the journal that cannot become events. */
+  readonly stalled: readonly StalledApp[]
   /** Holds that expired five minutes ago and are not closed. */
   readonly lateHolds: number
   /** Undefined before the log was begun. */
@@ -173,7 +176,7 @@ function Attention({ request, data }: Props) {
           <FailingWork failing={data.failing} />
           <RefusedCalls apps={data.throttled} least={1} why="for their number" />
           <RefusedCalls apps={data.refused} least={manyRefusals} why="for their credentials" />
-          <UnnumberedEvents seconds={data.unnumberedSeconds} />
+          <UnnumberedEvents seconds={data.unnumberedSeconds} stalled={data.stalled} />
           <LateHolds count={data.lateHolds} />
           <Contradictions log={data.log} />
           <IllEndpoints apps={data.troubled} />
@@ -228,12 +231,21 @@ function FailingWork({ failing }: { failing: readonly FailedWork[] }) {
 }
 
 /** The page of the work says why the job fails that gives the numbers. */
-function UnnumberedEvents({ seconds }: { seconds: number }) {
+function UnnumberedEvents({ seconds, stalled }: { seconds: number; stalled: readonly StalledApp[] }) {
   const isLate = seconds >= unnumberedLimitSeconds
   const label = `Events without a number for ${unnumberedLimitSeconds} s`
+  const names = stalled.map(({ clientId, name }) => name ?? clientId)
+  const whose = names.length === 0 ? '' : `, of ${names.join(', ')}`
   return (
     <li>
-      {isLate ? <a href="/admin/work">{label}</a> : <span>{label}</span>}
+      {isLate ? (
+        <a href="/admin/work">
+          {label}
+          {whose}
+        </a>
+      ) : (
+        <span>{label}</span>
+      )}
       <Badge kind={isLate ? 'bad' : 'good'}>{isLate ? `for ${lengthText(seconds * 1_000)}` : 'none'}</Badge>
     </li>
   )

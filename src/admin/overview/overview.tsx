@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { listFlows, countTopups, countOpenIssues, maxCounted } from '../../store/books/money-figures.ts'
 import { listTroubledApps } from '../../store/events/endpoint-lag.ts'
 import { getUnnumberedSeconds } from '../../store/events/number-events.ts'
+import { listStalledApps } from '../../store/events/stalled-events.ts'
 import { listRefusedApps } from '../../store/calls/app-calls.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countLateHolds } from '../../store/books/hold-lists.ts'
@@ -115,6 +116,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     refused,
     troubled,
     unnumberedSeconds,
+    stalled,
     lateHolds,
     log,
     apps,
@@ -131,6 +133,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     listRefusedApps(db, 'INVALID_CLIENT', { least: manyRefusals, limit: 3 }),
     listTroubledApps(db, 3),
     getUnnumberedSeconds(db),
+    listStalledApps(db, 3),
     countLateHolds(db, maxCounted + 1),
     readLogLevels(service),
     service.apps.list(),
@@ -160,6 +163,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     refused,
     troubled,
     unnumberedSeconds,
+    stalled,
     lateHolds,
     log,
     apps,

@@ -13,6 +13,8 @@ type Unnumbered = {
   readonly sequences: readonly string[]
   /** Null for a transfer; empty where all are. */
   readonly holdIds: readonly (string | null)[]
+  /** Otherwise it gets no numbers, and its events say nothing. */
+  readonly isSound: boolean
 }
 
 /**
@@ -23,16 +25,19 @@ type Unnumbered = {
 export async function findWhole(tx: Transaction, journalSql: string): Promise<readonly Unnumbered[] | undefined> {
   if (!tx.isCluster()) return undefined
   const { rows } = await tx.query<Unnumbered>(
-    `select n.writer, n.serial::text, n.sequences::text[], coalesce(n.hold_ids, '{}')::text[] as "holdIds", coalesce((select array_agg(l.user_id::text order by e.ordinal)
+    `select n.writer, n.serial::text, n.is_sound as "isSound", n.sequences::text[], coalesce(n.hold_ids, '{}')::text[] as "holdIds", coalesce((select array_agg(l.user_id::text order by e.ordinal)
        from unnest(n.link_ids) with ordinality as e(link_id, ordinal)
        join links l on l.id = 'su_' || replace(e.link_id::text, '-', '')), '{}') as "walletIds"
      from (${journalSql}) as n order by n.serial`,
   )
-  const visible = await findVisible(tx, rows)
+  const visible = await findVisible(
+    tx,
+    rows.filter(({ isSound }) => isSound),
+  )
   const [writers, wallets] = [new Set<number>(), new Set<string>()]
   return rows.filter((row) => {
-    const { writer, walletIds } = row
-    const isMissing = eventsOf(row).some((event) => !visible.has(keyOf(event)))
+    const { writer, walletIds, isSound } = row
+    const isMissing = isSound && eventsOf(row).some((event) => !visible.has(keyOf(event)))
     const isHeld = isMissing || writers.has(writer) || walletIds.some((id) => wallets.has(id))
     // Facts of other connections have no cursor.
     if (isHeld && writer !== 0) writers.add(writer)

@@ -24,8 +24,9 @@ import { transact } from '../connection/database.ts'
 import type { WriterClient } from '../writer/connection.ts'
 import { updateLinkDisconnected } from '../links.ts'
 import { lockWallet } from '../wallets.ts'
-import { journalUserFact } from './journal.ts'
-import { hasUnnumbered, numberEvents } from './number-events.ts'
+import { journalPing, journalUserFact } from './journal.ts'
+import { deleteOldEvents, hasUnnumbered, numberEvents } from './number-events.ts'
+import { listStalledApps } from './stalled-events.ts'
 
 setDefaultTimeout(120_000)
 
@@ -337,25 +338,82 @@ test.each([
   ['fewer holds than events', { link_ids: `{${uuid},${uuid}}`, sequences: '{1,2}', hold_ids: `{${uuid}}` }],
   ['a fact with a hold', { link_ids: `{${uuid}}`, sequences: '{}', fact: 'wallet.frozen', hold_ids: `{${uuid}}` }],
   ['a batch that waits for its number by itself', { link_ids: `{${uuid}}`, sequences: '{1}', awaits_number: true }],
-])('no row of the journal with %s gets numbers, nor does any other of its step', async (_, row) => {
+  ['an app that does not exist', { client_id: 'app_none', link_ids: `{${uuid}}`, sequences: '{1}' }],
+])('a row of the journal with %s stops the numbers of its app alone, until somebody deletes it', async (_, row) => {
+  const { service } = opened
+  const { clientId: other } = await newAppWithEvents(service)
+  const clientId = 'client_id' in row ? row.client_id : (await newAppWithEvents(service)).clientId
+  const isKnown = clientId !== 'app_none'
+  const insert = (writer: number, whose: string, columns: object = { link_ids: `{${uuid}}`, sequences: '{1}' }) => {
+    const values = Object.entries({ ...columns, writer, client_id: whose })
+    return query(
+      `insert into journal (${values.map(([name]) => name).join()}) values (${values.map((__, i) => `$${i + 1}`).join()})`,
+      values.map(([, value]) => value),
+    )
+  }
+  const number = async () => (await numberEvents(service.db)).events
+  const stalled = async () => (await listStalledApps(service.db.pool, 10)).map((app) => app.clientId)
+  await number()
+  // The broken row is before one of the same writer, and after one of its app.
+  if (isKnown) await insert(99997, clientId)
+  await insert(99998, clientId, row)
+  await insert(99998, other)
+  expect(await number()).toBe(isKnown ? 2 : 1)
+  expect([await stalled(), await hasUnnumbered(service.db.pool)]).toEqual([[clientId], true])
+  expect((await listStalledApps(service.db.pool, 10))[0]!.row).toMatch(/^99998\/\d+$/)
+  // Later rows of the app wait, facts too; those of the other app do not.
+  for (const whose of [clientId, other]) {
+    await insert(99997, whose)
+    await journalPing(service.db.pool, whose)
+  }
+  expect([await number(), await number()]).toEqual([2, 0])
+  while ((await transact(service.db, (tx) => deleteOldEvents(tx, 0, 1_000))) > 0) continue
+  await query('delete from journal where writer = 99998 and client_id = $1', [clientId])
+  if (!isKnown) {
+    expect([await number(), await stalled()]).toEqual([0, [clientId]])
+    await query('delete from journal where client_id = $1', [clientId])
+  }
+  expect(await number()).toBe(isKnown ? 2 : 0)
+  expect([await stalled(), await hasUnnumbered(service.db.pool)]).toEqual([[], false])
+  await query('delete from journal where writer in (99997, 99998)')
+})
+
+test('a row that is repaired gets its numbers, before the later rows of its app, up to the next one that is not sound', async () => {
   const { service } = opened
   const { clientId } = await newAppWithEvents(service)
-  const pages = async () => (await query<{ count: bigint }>('select count(*) from event_pages'))[0]!.count
   await numberEvents(service.db)
-  const before = await pages()
-  await query(`insert into journal (writer, client_id, link_ids, sequences) values (99997, $1, '{${uuid}}', '{1}')`, [
-    clientId,
+  const serials: bigint[] = []
+  for (const sequences of ['{}', '{1}', '{}', '{1}'])
+    serials.push(
+      (
+        await query<{ serial: bigint }>(
+          `insert into journal (writer, client_id, link_ids, sequences) values (99998, $1, '{${uuid}}', $2) returning serial`,
+          [clientId, sequences],
+        )
+      )[0]!.serial,
+    )
+  const repair = (serial: bigint) =>
+    query(`update journal set sequences = '{1}' where writer = 99998 and serial = $1`, [serial])
+  const pages = async () =>
+    (
+      await query<{ serial: bigint; first: bigint }>(
+        'select serial, first from event_pages where client_id = $1 and writer = 99998 order by first',
+        [clientId],
+      )
+    ).map(({ serial, first }) => [serial, Number(first)])
+  await numberEvents(service.db)
+  expect(await pages()).toEqual([])
+  await repair(serials[0]!)
+  await numberEvents(service.db)
+  expect(await pages()).toEqual([
+    [serials[0]!, 2],
+    [serials[1]!, 3],
   ])
-  const columns = Object.keys(row)
-  await query(
-    `insert into journal (writer, client_id, ${columns.join(', ')}) values (99998, $1, ${columns.map((__, i) => `$${i + 2}`).join(', ')})`,
-    [clientId, ...Object.values(row)],
-  )
-  expect(await numberEvents(service.db).catch(String)).toMatch(/row 99998\/\d+ of the journal is not sound$|violates/)
-  expect(await pages()).toBe(before)
+  await repair(serials[2]!)
+  await numberEvents(service.db)
+  expect(await pages()).toEqual(serials.map((serial, i) => [serial, i + 2]))
+  expect(await hasUnnumbered(service.db.pool)).toBeFalse()
   await query('delete from journal where writer = 99998')
-  expect(await numberEvents(service.db)).toEqual({ events: 1, toDeliver: [] })
-  await query('delete from journal where writer = 99997')
 })
 
 test('a link, its end and a freeze are reported once, and a freeze that changes nothing is not', async () => {

@@ -5,13 +5,15 @@
  * without numbers, with any gaps between them. What is visible is numbered in the order of serials. A row that becomes visible later
  * than one with a higher serial has no wallet in common with it, because the lock on the wallet ends with the commit. So each app
  * gets the entries of a wallet in the order of their sequences, and no open transaction delays the rows of another.
+ *
+ * A row that cannot become events stops the numbers of its app alone: see stalled-events.
  */
 import { findWhole } from '../cluster/whole-events.ts'
 import { transact, type Database, type Queryable, type Transaction } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
 import { locks } from '../locks.ts'
 import { provenSql } from './endpoints.ts'
-import { facts, maxEntriesPerRow } from './journal.ts'
+import { soundSql, stalledAppsSql, stalledFirstSql } from './stalled-events.ts'
 
 /** For the metric: movements, holds, and facts by the first part of their type. */
 export const eventClasses = ['movement', 'hold', 'wallet', 'link', 'user', 'test'] as const
@@ -36,18 +38,9 @@ const writersSql = `recursive writer_of(writer) as (
   from writer_of w where w.writer is not null
 )`
 
-/**
- * Whether a row can become events. No CHECK says it: a statement prepares the CHECKs of a table each time that it inserts into it, which
- * cost every batch of debits 60 µs.
- */
-const soundSql = `(cardinality(link_ids) between 1 and ${maxEntriesPerRow}
-  and cardinality(sequences) = case when fact is null then cardinality(link_ids) else 0 end
-  and (hold_ids is null or (fact is null and cardinality(hold_ids) = cardinality(link_ids)))
-  and (not awaits_number or writer = 0) and (fact is null or fact in (${facts.map((fact) => `'${fact}'`).join(', ')})))`
-
 /** What a step needs of each row; the arrays are not carried through the sort. */
-const columnsSql = `writer, serial, client_id, at, fact, cardinality(link_ids) as count,
-  coalesce(cardinality(array_remove(hold_ids, null)), 0) as holds, ${soundSql} as is_sound`
+const columnsSql = `j.writer, j.serial, j.at, j.fact, cardinality(j.link_ids) as count,
+  coalesce(cardinality(array_remove(j.hold_ids, null)), 0) as holds, ${soundSql} as is_sound`
 
 const nextSqlOf = (columns: string) => `${writersSql}, unnumbered as (
   (select j.* from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
@@ -55,16 +48,13 @@ const nextSqlOf = (columns: string) => `${writersSql}, unnumbered as (
     order by j.serial limit ${rowsPerStep}) as j
   where w.writer <> 0)
   union all
-  (select ${columns} from journal where awaits_number order by serial limit ${rowsPerStep})
+  (select ${columns} from journal j where awaits_number and writer = 0 order by serial limit ${rowsPerStep})
 ), next as (
   select * from unnumbered order by serial limit ${rowsPerStep}
 )`
 
-/** One statement, so a crash leaves all of it or nothing. */
-const numberSqlOf = (nextSql: string) => `
-with ${nextSql}, step as materialized (
-  select * from next
-), head as (
+/** Gives the rows of `step` their numbers. */
+const numbersSql = `head as (
   insert into event_heads as h (client_id, last) select client_id, sum(count) from step group by client_id order by client_id
   on conflict (client_id) do update set last = h.last + excluded.last
   returning client_id, last
@@ -73,22 +63,55 @@ with ${nextSql}, step as materialized (
   select s.client_id, h.last - s.following + 1, s.count, s.writer, s.serial, s.at
   from (select *, sum(count) over (partition by client_id order by serial desc) as following from step) as s
   join head h on h.client_id = s.client_id
-), cursor as (
-  insert into event_cursors as c (writer, numbered_up_to) select writer, max(serial) from step where writer <> 0 group by writer
-  on conflict (writer) do update set numbered_up_to = excluded.numbered_up_to
-), fact as (
-  update journal j set awaits_number = false from step s where s.writer = 0 and j.writer = 0 and j.serial = s.serial
-)
-select count(*)::int as rows, coalesce(sum(count), 0)::int as events, array(select h.client_id from head h where exists (
+)`
+
+const resultSql = `coalesce(sum(count), 0)::int as events, array(select h.client_id from head h where exists (
     select from endpoints e where e.client_id = h.client_id and e.disabled_at is null and ${provenSql})) as "toDeliver",
-  min(writer || '/' || serial) filter (where not is_sound) as unsound,
   ${eventClasses.map((each) => `coalesce(${countSqlOf(each)}, 0)::int as "${each}"`).join(', ')} from step`
 
-const numberSql = numberSqlOf(nextSqlOf(columnsSql))
-const numberGivenSql = numberSqlOf(`next as (
-  select ${columnsSql} from unnest($1::integer[], $2::bigint[]) as g(given_writer, given_serial)
+/** One statement, so a crash leaves all of it or nothing. The cursors pass the rows of stalled apps, which are listed instead. */
+const numberSqlOf = (nextSql: string) => `
+with ${nextSql}, ${stalledAppsSql}, stalled as (
+  select client_id from stalled_app
+  union all select client_id from next where not is_sound
+), examined as materialized (
+  select *, client_id = any(array(select client_id from stalled where client_id is not null)) as is_stalled from next
+), step as materialized (
+  select * from examined where not is_stalled
+), ${numbersSql}, cursor as (
+  insert into event_cursors as c (writer, numbered_up_to) select writer, max(serial) from examined where writer <> 0 group by writer
+  on conflict (writer) do update set numbered_up_to = excluded.numbered_up_to
+), fact as (
+  update journal j set awaits_number = false from examined s where s.writer = 0 and j.writer = 0 and j.serial = s.serial
+), listed as (
+  insert into stalled_journal (client_id, serial, writer) select client_id, serial, writer from examined where is_stalled
+)
+select (select count(*) from examined)::int as rows, exists (select from stalled where client_id is not null) as "isStalled", ${resultSql}`
+
+const numberSql = numberSqlOf(nextSqlOf(`j.client_id, ${columnsSql}`))
+const numberGivenSql = numberSqlOf(`recursive next as (
+  select j.client_id, ${columnsSql} from unnest($1::integer[], $2::bigint[]) as g(given_writer, given_serial)
   join journal j on j.writer = g.given_writer and j.serial = g.given_serial
 )`)
+
+/** Numbers the rows of apps whose first row was repaired or deleted, in the order of serials, up to the next one that is not sound. */
+const releaseSql = `
+with recursive ${stalledAppsSql}, waiting as materialized (
+  select s.client_id, s.serial as stalled_serial, s.writer as stalled_writer, ${columnsSql}
+  from (${stalledFirstSql}) as f cross join lateral (
+    select * from stalled_journal s where s.client_id = f.client_id order by s.serial limit ${rowsPerStep}) as s
+  left join journal j on j.writer = s.writer and j.serial = s.serial
+  where f.is_sound
+), released as materialized (
+  select * from waiting w where not exists (
+    select from waiting u where u.client_id = w.client_id and u.stalled_serial <= w.stalled_serial and u.serial is not null and not u.is_sound)
+), step as materialized (
+  select * from released where serial is not null
+), ${numbersSql}, unlisted as (
+  delete from stalled_journal s using released r
+  where s.client_id = r.client_id and s.serial = r.stalled_serial and s.writer = r.stalled_writer
+)
+select (select count(*) from released)::int as rows, ${resultSql}`
 
 export type NumberedEvents = {
   /** How many events got their numbers. */
@@ -97,22 +120,19 @@ export type NumberedEvents = {
   readonly toDeliver: readonly string[]
 }
 
-type Step = NumberedEvents &
-  EventCounts & {
-    readonly rows: number
-    /** Writer and serial of a row that cannot become events. */
-    readonly unsound: string | null
-  }
+type Step = NumberedEvents & EventCounts & { readonly rows: number }
 
 /** Numbers nothing when another process is at it. Reports what each step numbered. */
 export async function numberEvents(db: Database, report?: (counts: EventCounts) => void): Promise<NumberedEvents> {
   const toDeliver = new Set<string>()
   for (let events = 0; ;) {
-    const step = await transact(db, async (tx) => ((await isAlone(tx)) ? await numberStep(tx) : undefined))
-    if (step) report?.(step)
-    for (const clientId of step?.toDeliver ?? []) toDeliver.add(clientId)
-    events += step?.events ?? 0
-    if (!step || step.rows < rowsPerStep) return { events, toDeliver: [...toDeliver] }
+    const steps = await transact(db, async (tx) => ((await isAlone(tx)) ? await numberStep(tx) : []))
+    for (const step of steps) {
+      report?.(step)
+      for (const clientId of step.toDeliver) toDeliver.add(clientId)
+      events += step.events
+    }
+    if (steps.every(({ rows }) => rows < rowsPerStep)) return { events, toDeliver: [...toDeliver] }
   }
 }
 
@@ -129,24 +149,23 @@ async function isAlone(tx: Transaction): Promise<boolean> {
   return one(rows).is
 }
 
-async function numberStep(tx: Transaction): Promise<Step> {
-  const whole = await findWhole(tx, `with ${nextSqlOf('*')} select * from next`)
+async function numberStep(tx: Transaction): Promise<readonly Step[]> {
+  const whole = await findWhole(tx, `with ${nextSqlOf(`*, ${soundSql} as is_sound`)} select * from next`)
   const asked = whole
     ? { text: numberGivenSql, values: [whole.map(({ writer }) => writer), whole.map(({ serial }) => serial)] }
     : // With a name it is planned once per connection: planning costs as much as a step.
       { name: 'number-events', text: numberSql }
-  const step = one((await tx.query<Step>(asked)).rows)
-  // Thrown inside the transaction, so that nothing of the step keeps its numbers.
-  if (step.unsound !== null) throw new Error(`row ${step.unsound} of the journal is not sound`)
-  return step
+  const step = one((await tx.query<Step & { isStalled: boolean }>(asked)).rows)
+  return step.isStalled ? [step, one((await tx.query<Step>(releaseSql)).rows)] : [step]
 }
 
-/** The first row of each writer that waits for its numbers. */
-const waitingSql = `${writersSql}, waiting as (
+/** The first row of each writer that waits for its numbers, and of each stalled app. */
+const waitingSql = `${writersSql}, ${stalledAppsSql}, waiting as (
   (select j.at from writer_of w left join event_cursors c on c.writer = w.writer cross join lateral (
     select at from journal j where j.writer = w.writer and coalesce(c.numbered_up_to, 0) < j.serial order by j.serial limit 1) as j
   where w.writer <> 0)
-  union all (select j.at from journal j where j.awaits_number order by j.serial limit 1)
+  union all (select j.at from journal j where j.awaits_number and j.writer = 0 order by j.serial limit 1)
+  union all select at from (${stalledFirstSql}) as stalled
 )`
 
 /** One statement without a lock, for a service with nothing to number. */
@@ -181,6 +200,7 @@ export async function deleteOldEvents(tx: Transaction, days: number, limit: numb
        select j.writer, j.serial from journal j left join event_cursors c on c.writer = j.writer
        where j.${isOver} and case when j.writer = 0 then not j.awaits_number else j.serial <= c.numbered_up_to end
          and not exists (select from event_pages p where p.writer = j.writer and p.serial = j.serial)
+         and not exists (select from stalled_journal s where s.client_id = j.client_id and s.serial = j.serial and s.writer = j.writer)
        order by j.at limit $2)`,
     [days, limit],
   )

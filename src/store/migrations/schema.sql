@@ -982,6 +982,13 @@ create table sign_ups (
 );
 CREATE INDEX sign_ups_expires_at ON sign_ups USING btree (expires_at);
 
+create table stalled_journal (
+  client_id text collate "C" not null,
+  serial bigint not null,
+  writer integer not null,
+  constraint stalled_journal_pkey PRIMARY KEY (client_id, serial, writer)
+);
+
 create table transfers (
   wallet_id uuid not null,
   sequence bigint not null,
