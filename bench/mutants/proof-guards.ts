@@ -4,6 +4,7 @@ import type { Guarded } from './run.ts'
 const leaves = 'src/store/proofs/entry-leaves.test.ts'
 const prove = 'test/proofs/prove.test.ts'
 const rewritten = 'test/proofs/rewritten.test.ts'
+const together = 'test/proofs/wallets-together.test.ts'
 const incarnation = 'test/proofs/incarnation.test.ts'
 const verifier = 'sdk/verify.test.ts'
 
@@ -69,7 +70,7 @@ export const proofGuards: readonly Guarded[] = [
   {
     area: 'proofs',
     file: 'src/actions/proofs/verify-log.ts',
-    tests: [rewritten, incarnation],
+    tests: [rewritten, incarnation, together],
     mutants: [
       [`return isSame(rootOf(peaks), root)`, `return true`],
       [`  yield* verifyIncarnations(db, signed.size)\n`, ``],
@@ -79,6 +80,8 @@ export const proofGuards: readonly Guarded[] = [
       [`incarnationLeaf({ ...start, last })`, `incarnationLeaf({ ...start, last: null })`],
       [`if (leaves.length < incarnationsPerPage) return`, `return`],
       [`first + i >= unmarked && isOtherMark(`, `first + i > unmarked && isOtherMark(`],
+      [`    if (!isState(name, peaks, hash)) return false\n`, ``],
+      [`return states.length <= statesAtOnce && `, `return `],
     ],
   },
   {

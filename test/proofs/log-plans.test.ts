@@ -57,7 +57,7 @@ async function stepsFor(read: (db: Queryable) => Promise<unknown>): Promise<stri
 }
 
 const reads: [string, (db: Queryable) => Promise<unknown>][] = [
-  ['the states of a wallet', (db) => listSealedStates(db, busy, 10_000, 29_000, 100)],
+  ['the states of a wallet', (db) => listSealedStates(db, [busy], 10_000, 29_000, 100)],
   ['the leaves', (db) => listLeafHashes(db, 10_000, 1_000)],
   ['the newest checkpoint', (db) => findNewestCheckpoint(db, 'a/books/b')],
   ['the last checkpoint of any name', (db) => findLatestCheckpoint(db)],

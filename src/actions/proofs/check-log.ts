@@ -14,14 +14,14 @@ import { laterBy, replaceProblems, type Step, type StepResult } from '../money/c
 import { logOrigin, type Sealing } from './checkpoint.ts'
 import { readOwnCheckpoint } from './own-checkpoint.ts'
 import { verifyDays } from './verify-days.ts'
-import { verifyAddedRecords, verifyIncarnations, verifyWallet, type LogFault } from './verify-log.ts'
+import { verifyAddedRecords, verifyIncarnations, verifyWallets, type LogFault } from './verify-log.ts'
 
 const leavesPerStep = 10_000
-const walletsPerStep = 200
-/** A step takes no new wallet after this time. */
+const walletsPerStep = 1_000
+/** A step takes no further wallets after this time. */
 const walletsForMs = 300
-/** The comparison uses a twentieth of one connection's time. */
-const restFactor = 20
+/** The comparison uses a fiftieth of one connection's time. */
+const restFactor = 50
 const minRestMs = 200
 const betweenMs = 60_000
 const untilSignedMs = 10_000
@@ -101,11 +101,10 @@ async function compareWallets(
   const endsAt = performance.now() + walletsForMs
   const wallets = await nextSealed(tx, wallet, walletsPerStep)
   let compared = 0
-  for (const each of wallets) {
-    if (compared > 0 && performance.now() > endsAt) break
-    const fault = await verifyWallet(tx, each, size, currency)
-    if (fault) faults.push(toFault(fault))
-    compared++
+  for await (const group of verifyWallets(tx, wallets, size, currency)) {
+    faults.push(...group.faults.map(toFault))
+    compared += group.compared
+    if (performance.now() > endsAt) break
   }
   const isLast = compared === wallets.length && wallets.length < walletsPerStep
   return { faults, entries: compared, next: isLast ? null : { peaks, wallet: wallets[compared - 1]!.walletId } }

@@ -10,11 +10,11 @@ import { addJoined, addLeaves, hashLeaf, noPeaks, rootOf, type Peaks } from '../
 import { hashBytes } from '../../proof/sha256.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import { findAddedRecords, findChangedRecords } from '../../store/proofs/audit-leaves.ts'
-import { hashFoundEntries } from '../../store/proofs/entry-leaves.ts'
+import { hashFoundEntries, type LeafRange } from '../../store/proofs/entry-leaves.ts'
 import { listIncarnationLeaves, type IncarnationLeaf } from '../../store/proofs/incarnations.ts'
 import { findMarks, listLeafHashes, listSealedStates, type SealedState } from '../../store/proofs/proof-log.ts'
 import { splitHashes } from '../../store/proofs/subtrees.ts'
-import { findArchivedTree, nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
+import { findArchivedTree, findArchivedTrees, nextSealed, type SealedWallet } from '../../store/proofs/wallet-trees.ts'
 import { namedTree } from './seal-books.ts'
 import { verifyDays, type DayFault } from './verify-days.ts'
 
@@ -47,10 +47,7 @@ export async function* verifyLog(db: Queryable, signed: Checkpoint, currency: st
   yield* verifyDays(db, signed.size, currency)
   for (let after: string | null = null; ;) {
     const wallets: readonly SealedWallet[] = await nextSealed(db, after, walletsPerPage)
-    for (const wallet of wallets) {
-      const fault = await verifyWallet(db, wallet, signed.size, currency)
-      if (fault) yield fault
-    }
+    for await (const { faults } of verifyWallets(db, wallets, signed.size, currency)) yield* faults
     if (wallets.length < walletsPerPage) return
     after = wallets.at(-1)!.walletId
   }
@@ -96,27 +93,110 @@ export async function* verifyAddedRecords(db: Queryable, logSize: number): Async
 }
 
 /**
+ * Reads the states and the entries of many wallets at once: three queries for each wallet would cost many times as much. A wallet that is large, or
+ * is not what was sealed, is compared alone, which names its fault. Yields after each group of wallets.
+ */
+export async function* verifyWallets(
+  db: Queryable,
+  wallets: readonly SealedWallet[],
+  logSize: number,
+  currency: string,
+): AsyncGenerator<{ readonly compared: number; readonly faults: readonly LogFault[] }> {
+  for (const group of groupByEntries(await readTrees(db, wallets, logSize))) {
+    const small = group.filter(isSmall)
+    const hashes = await hashFoundEntries(db, small, currency)
+    const right = new Set(small.filter((tree, i) => isAsSealed(tree, hashes[i]!)).map(({ walletId }) => walletId))
+    const faults: LogFault[] = []
+    for (const { wallet } of group) {
+      const fault = right.has(wallet.walletId) ? undefined : await verifyWallet(db, wallet, logSize, currency)
+      if (fault) faults.push(fault)
+    }
+    yield { compared: group.length, faults }
+  }
+}
+
+/** Without a salt no leaf can be computed again. */
+const namedOf = ({ walletId, salt }: SealedWallet) => namedTree({ walletId, salt: salt ?? new Uint8Array() })
+
+/** The states of a wallet, and the range of its entries from the archived ones up to its last state. */
+type SealedTree = LeafRange & {
+  readonly wallet: SealedWallet
+  readonly archived: Peaks
+  readonly states: readonly SealedState[]
+}
+
+/** Of one wallet. With more states it is compared alone. */
+const statesAtOnce = 50
+
+async function readTrees(db: Queryable, wallets: readonly SealedWallet[], logSize: number): Promise<SealedTree[]> {
+  const ids = wallets.map(({ walletId }) => walletId)
+  const archivedOf = await findArchivedTrees(db, ids)
+  const found = await listSealedStates(db, ids, 0, logSize, statesAtOnce + 1)
+  const statesOf = Map.groupBy(found, ({ walletId }) => walletId)
+  return wallets.map((wallet) => {
+    const archived = archivedOf.get(wallet.walletId) ?? noPeaks
+    const states = statesOf.get(wallet.walletId) ?? []
+    const until = Math.max(archived.size, states.at(-1)?.size ?? 0)
+    return { ...namedOf(wallet), wallet, archived, states, after: archived.size, until }
+  })
+}
+
+function isSmall({ states, after, until }: SealedTree): boolean {
+  return states.length <= statesAtOnce && until - after <= entriesPerPage
+}
+
+/** The entries of all but the last wallet of a group fit into one page. */
+function groupByEntries(trees: readonly SealedTree[]): readonly SealedTree[][] {
+  const groups: SealedTree[][] = []
+  let left = 0
+  for (const tree of trees) {
+    if (left <= 0) {
+      groups.push([])
+      left = entriesPerPage
+    }
+    groups.at(-1)!.push(tree)
+    left -= tree.until - tree.after
+  }
+  return groups
+}
+
+/** Whether the tree that grows from these leaves has every state that the log has. */
+function isAsSealed({ name, archived, states, after, until }: SealedTree, hashes: Uint8Array): boolean {
+  if (hashes.length !== (until - after) * hashBytes) return false
+  let peaks = archived
+  for (const { size, hash } of states) {
+    if (size < peaks.size) continue
+    peaks = addJoined(peaks, hashes.subarray((peaks.size - after) * hashBytes, (size - after) * hashBytes))
+    if (!isState(name, peaks, hash)) return false
+  }
+  return true
+}
+
+const isState = (wallet: string, tree: Peaks, hash: Uint8Array) =>
+  isSame(hashLeaf(headLeaf({ wallet, size: tree.size, root: rootOf(tree) })), hash)
+
+/**
  * Grows the wallet's tree again from its entries, and compares it with each state that the log has. Where the first entries are archived, it
  * grows from the tree that was kept of them: the first state after them proves it. Earlier states are proven by the log's root alone.
  */
-export async function verifyWallet(
+async function verifyWallet(
   db: Queryable,
-  { walletId, salt }: SealedWallet,
+  wallet: SealedWallet,
   logSize: number,
   currency: string,
 ): Promise<LogFault | undefined> {
-  // Without the salt no leaf can be computed again.
-  const named = namedTree({ walletId, salt: salt ?? new Uint8Array() })
+  const { walletId, salt } = wallet
+  const named = namedOf(wallet)
   let peaks: Peaks = (await findArchivedTree(db, walletId)) ?? noPeaks
   for (let from = 0; ;) {
-    const states: readonly SealedState[] = await listSealedStates(db, walletId, from, logSize, statesPerPage)
+    const states: readonly SealedState[] = await listSealedStates(db, [walletId], from, logSize, statesPerPage)
     for (const state of states) {
       const { number, size, hash } = state
       from = number + 1
       if (size < peaks.size) continue
       const rightUpTo = peaks.size
       const grown: Peaks | undefined = await growTo(db, named, peaks, size, currency)
-      if (!grown || !isSame(hashLeaf(headLeaf({ wallet: named.name, size, root: rootOf(grown) })), hash)) {
+      if (!grown || !isState(named.name, grown, hash)) {
         const entry = salt ? await firstChanged(db, named, rightUpTo, state, currency) : undefined
         return { kind: 'wallet', walletId, from: rightUpTo + 1, until: size, entry }
       }

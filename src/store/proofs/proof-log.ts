@@ -172,20 +172,29 @@ export async function updateAuditSealed(tx: Transaction, upTo: Date): Promise<vo
   await tx.query('update log_state set audit_up_to = $1', [upTo])
 }
 
-export type SealedState = { readonly number: number; readonly size: number; readonly hash: Uint8Array }
+export type SealedState = {
+  readonly walletId: string
+  readonly number: number
+  readonly size: number
+  readonly hash: Uint8Array
+}
 
-/** The states of a wallet's tree that are in the log, oldest first, from leaf `from` up to, without, leaf `until`. */
+/**
+ * The states of each wallet's tree that are in the log, oldest first, from leaf `from` up to, without, leaf `until`; at most `limit` of a
+ * wallet. They are read by one walk of the index for each wallet, which keeps their order.
+ */
 export async function listSealedStates(
   db: Queryable,
-  walletId: string,
+  walletIds: readonly string[],
   from: number,
   until: number,
   limit: number,
 ): Promise<readonly SealedState[]> {
   const { rows } = await db.query<SealedState>(
-    `select number::float8 as number, size::float8 as size, hash from log_leaves l
-     where kind = 'wallet' and subject = $1 and number >= $2 and number < $3 order by l.number limit $4`,
-    [walletId, from, until, limit],
+    `select w.id as "walletId", l.number::float8 as number, l.size::float8 as size, l.hash from unnest($1::uuid[]) as w(id) cross join lateral (
+       select * from log_leaves l where kind = 'wallet' and subject = w.id and number >= $2 and number < $3 order by l.number limit $4
+     ) as l`,
+    [plainArray(walletIds, (id) => id), from, until, limit],
   )
   return rows
 }

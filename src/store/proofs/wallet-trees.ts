@@ -112,12 +112,19 @@ export async function findTree(db: Queryable, walletId: string): Promise<WalletT
 
 /** The tree over the archived entries of a wallet; undefined where none is archived. */
 export async function findArchivedTree(db: Queryable, walletId: string): Promise<Peaks | undefined> {
-  const { rows } = await db.query<{ size: bigint; peaks: Uint8Array }>(
-    'select sequence as size, peaks from archived_wallets where wallet_id = $1',
-    [walletId],
+  return (await findArchivedTrees(db, [walletId])).get(walletId)
+}
+
+/** The same of several wallets, by their ids. */
+export async function findArchivedTrees(
+  db: Queryable,
+  walletIds: readonly string[],
+): Promise<ReadonlyMap<string, Peaks>> {
+  const { rows } = await db.query<{ id: string; size: bigint; peaks: Uint8Array }>(
+    'select wallet_id as id, sequence as size, peaks from archived_wallets where wallet_id = any($1::uuid[])',
+    [plainArray(walletIds, (id) => id)],
   )
-  const row = maybe(rows)
-  return row && readPeaks(row.size, row.peaks)
+  return new Map(rows.map(({ id, size, peaks }) => [id, readPeaks(size, peaks)]))
 }
 
 /** A wallet with leaves in the log; the salt is null where its tree is gone. */
