@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { createRequire } from 'node:module'
 import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { hexUuidArray, plainArray, queryArrays, textArray, zip } from './arrays.ts'
+import { bytesArray, hexUuidArray, plainArray, queryArrays, textArray, zip } from './arrays.ts'
 import { openDatabase, type Database } from './database.ts'
 
 /** The driver's own serialiser, which its types do not know. */
@@ -74,6 +74,16 @@ test('a binary array of uuids is to the database what the driver’s literal is'
     fc.asyncProperty(fc.array(fc.uuid(), { size: 'large' }), async (uuids) => {
       const binary = hexUuidArray(uuids.map((uuid) => uuid.replaceAll('-', '')))
       expect(await parsed(binary, 'uuid')).toEqual(uuids)
+    }),
+  )
+})
+
+test('a binary array of bytes is to the database what was in it, empty and absent ones too', async () => {
+  const element = fc.option(fc.uint8Array({ maxLength: 300 }))
+  await fc.assert(
+    fc.asyncProperty(fc.array(element, { size: 'large' }), async (elements) => {
+      const array = bytesArray(elements, (bytes) => bytes)
+      expect(await parsed(array, 'bytea')).toEqual(elements.map((bytes) => bytes && `\\x${bytes.toHex()}`))
     }),
   )
 })

@@ -25,6 +25,23 @@ export function hexUuidArray(uuids: readonly string[]): Buffer {
 const uuidTypeHex = '00000b86'
 const emptyHex = `0000000000000000${uuidTypeHex}`
 
+/** For bytes, in the server's binary format. With hexadecimal digits in a text array, the server needs 16 µs to insert a leaf of the log, and 11 with this. */
+export function bytesArray<T>(items: readonly T[], bytesOf: (item: T) => Uint8Array | null): Buffer {
+  const elements = items.map(bytesOf)
+  // One dimension that may have nulls, of type bytea (17), from 1 on. Each element follows its length, which is -1 for null.
+  const head = [1, 1, 17, elements.length, 1]
+  const array = Buffer.allocUnsafe(elements.reduce((sum, bytes) => sum + 4 + (bytes?.length ?? 0), 4 * head.length))
+  let end = 0
+  for (const value of head) end = array.writeInt32BE(value, end)
+  for (const bytes of elements) {
+    end = array.writeInt32BE(bytes?.length ?? -1, end)
+    if (!bytes) continue
+    array.set(bytes, end)
+    end += bytes.length
+  }
+  return array
+}
+
 /** For any text. */
 export function textArray<T>(items: readonly T[], valueOf: (item: T) => string | null): string {
   return `{${items.map((item) => quoted(valueOf(item))).join()}}`

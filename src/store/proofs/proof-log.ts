@@ -1,10 +1,10 @@
 /** The log: a tree whose leaves are states of wallets, audit records and the books of a day. It only grows. */
 import { addLeaves, hashPart, type Peaks, type ProofPart, type Subtree } from '../../proof/merkle.ts'
-import { plainArray, textArray } from '../connection/arrays.ts'
+import { bytesArray, plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe } from '../connection/rows.ts'
 import { locks, tryLock } from '../locks.ts'
-import { foldComplete, hex, isStored, joinHashes, keyOf, readPeaks, sourceOf } from './subtrees.ts'
+import { foldComplete, isStored, joinHashes, keyOf, readPeaks, sourceOf } from './subtrees.ts'
 
 export type LogState = {
   /** The incarnation. */
@@ -71,25 +71,25 @@ export async function appendLeaves(
   await tx.query('update log_state set size = $1, peaks = $2', [grown.size, joinHashes(grown.hashes)])
   await tx.query(
     `insert into log_leaves (number, kind, subject, size, hash, marks)
-     select $1::bigint + ordinal - 1, kind, subject, size, decode(hash, 'hex'), decode(marks, 'hex')
-     from unnest($2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::text[]) with ordinality as l(kind, subject, size, hash, marks, ordinal)`,
+     select $1::bigint + ordinal - 1, kind, subject, size, hash, marks
+     from unnest($2::text[], $3::uuid[], $4::bigint[], $5::bytea[], $6::bytea[]) with ordinality as l(kind, subject, size, hash, marks, ordinal)`,
     [
       first,
       textArray(leaves, ({ kind }) => kind),
       plainArray(leaves, ({ subject }) => subject),
       plainArray(leaves, ({ size }) => size),
-      plainArray(leaves, ({ hash }) => hex(hash)),
-      plainArray(leaves, ({ marks }) => (marks ? hex(marks) : null)),
+      bytesArray(leaves, ({ hash }) => hash),
+      bytesArray(leaves, ({ marks }) => marks ?? null),
     ],
   )
   if (subtrees.length > 0)
     await tx.query(
-      `insert into log_subtrees (level, number, hash) select level, number, decode(hash, 'hex')
-       from unnest($1::smallint[], $2::bigint[], $3::text[]) as n(level, number, hash)`,
+      `insert into log_subtrees (level, number, hash)
+       select * from unnest($1::smallint[], $2::bigint[], $3::bytea[])`,
       [
         plainArray(subtrees, ({ level }) => level),
         plainArray(subtrees, ({ index }) => index),
-        plainArray(subtrees, ({ hash }) => hex(hash)),
+        bytesArray(subtrees, ({ hash }) => hash),
       ],
     )
   return { first, peaks: grown }

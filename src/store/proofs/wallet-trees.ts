@@ -2,12 +2,12 @@
 import { addJoined, hashPart, noPeaks, peaksWithin, rootOf } from '../../proof/merkle.ts'
 import type { Peaks, ProofPart, Subtree } from '../../proof/merkle.ts'
 import { EntriesArchived } from '../closing/archived-entries.ts'
-import { plainArray } from '../connection/arrays.ts'
+import { bytesArray, plainArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { inRange } from '../verify/slice.ts'
 import { hashEntries, type LeafRange } from './entry-leaves.ts'
-import { foldComplete, hex, keyOf, readPeaks, sourceOf } from './subtrees.ts'
+import { foldComplete, joinHashes, keyOf, readPeaks, sourceOf } from './subtrees.ts'
 
 export type WalletTree = {
   readonly walletId: string
@@ -194,26 +194,24 @@ export async function keepTrees(
   if (added.length > 0)
     await tx.query(
       `insert into wallet_heads (wallet_id, size, peaks, leaf, salt)
-       select wallet_id, size, decode(peaks, 'hex'), leaf, decode(salt, 'hex')
-       from unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::text[]) as h(wallet_id, size, peaks, leaf, salt)`,
-      [...treeValues(added), plainArray(added, ({ salt }) => hex(salt))],
+       select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[])`,
+      [...treeValues(added), bytesArray(added, ({ salt }) => salt)],
     )
   if (known.length > 0)
     await tx.query(
-      `update wallet_heads h set size = n.size, peaks = decode(n.peaks, 'hex'), leaf = n.leaf
-       from unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[]) as n(wallet_id, size, peaks, leaf) where h.wallet_id = n.wallet_id`,
+      `update wallet_heads h set size = n.size, peaks = n.peaks, leaf = n.leaf
+       from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bigint[]) as n(wallet_id, size, peaks, leaf) where h.wallet_id = n.wallet_id`,
       treeValues(known),
     )
   if (subtrees.length === 0) return
   await tx.query(
     `insert into wallet_subtrees (wallet_id, level, number, hash)
-     select wallet_id, level, number, decode(hash, 'hex')
-     from unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::text[]) as n(wallet_id, level, number, hash)`,
+     select * from unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::bytea[])`,
     [
       plainArray(subtrees, ({ walletId }) => walletId),
       plainArray(subtrees, ({ level }) => level),
       plainArray(subtrees, ({ index }) => index),
-      plainArray(subtrees, ({ hash }) => hex(hash)),
+      bytesArray(subtrees, ({ hash }) => hash),
     ],
   )
 }
@@ -221,7 +219,7 @@ export async function keepTrees(
 const treeValues = (trees: readonly KeptTree[]) => [
   plainArray(trees, ({ walletId }) => walletId),
   plainArray(trees, ({ peaks }) => peaks.size),
-  plainArray(trees, ({ peaks }) => peaks.hashes.map(hex).join('')),
+  bytesArray(trees, ({ peaks }) => joinHashes(peaks.hashes)),
   plainArray(trees, ({ leaf }) => leaf),
 ]
 
