@@ -25,6 +25,7 @@ export async function measureProofs(args: readonly string[]): Promise<boolean> {
       seconds: { type: 'string', default: '2' },
       rounds: { type: 'string', default: '10' },
       asked: { type: 'string', default: '30' },
+      'full-load-minutes': { type: 'string', default: '0' },
     },
   })
   return await onStage(async (stage) => {
@@ -46,6 +47,8 @@ export async function measureProofs(args: readonly string[]): Promise<boolean> {
     const sealing = await measureSealing(stage, site)
     const stored = await measureStorage(site.database)
     const asked = await askForProofs(site, Number(values.asked))
+    const minutes = Number(values['full-load-minutes'])
+    const loaded = minutes > 0 ? await measureFullLoad(stage, site, minutes) : undefined
     const figures = [
       toFigure('processor time of a debit ÷ with its sealing', [debit / (debit + sealing.secondsEach)]),
       toFigure('bytes of an entry in the trees', [stored.bytesOfEntry]),
@@ -53,17 +56,24 @@ export async function measureProofs(args: readonly string[]): Promise<boolean> {
       toFigure('proof, bytes', asked.bytes),
       toFigure('new entry → proof', asked.madeMs),
       toFigure('offline check of a proof', asked.checkMs),
+      ...(loaded
+        ? [
+            toFigure('sealed behind at full load, longest', [loaded.behindMs]),
+            toFigure('new entry → proof, at full load', loaded.madeMs),
+          ]
+        : []),
     ]
     console.log(`\n${figureTable(figures)}\n`)
     console.log(
       `sealing ${sealing.entries} entries took ${micros(sealing.secondsEach)} each (${micros(firstPass.secondsEach)} in the first pass of the process), and a debit ${micros(debit)}`,
     )
+    if (loaded) console.log(`at full load ${loaded.perSecond.toFixed(0)} debits a second for ${minutes} minutes`)
     for (const text of busyText(rounds)) console.log(text)
     const { faults } = await checkExactness(site.database, site.acknowledged, site.seededTransfers)
     for (const fault of faults) console.log(fault)
     await writeFile(
       join(resultsDir, 'proofs.json'),
-      `${JSON.stringify({ figures, firstPass, sealing, stored, rounds, faults }, null, 2)}\n`,
+      `${JSON.stringify({ figures, firstPass, sealing, stored, loaded, rounds, faults }, null, 2)}\n`,
     )
     return faults.length === 0
   })
@@ -147,14 +157,48 @@ async function measureStorage(database: BenchDatabase) {
   }
 }
 
+/** From the oldest entry that is in no tree, or that was checked after the begin of the last pass that was signed. */
+const behindSql = `select extract(epoch from clock_timestamp() - least((select sealed_up_to from log_state), (
+  select min(t.created_at) from wallets w left join wallet_heads h on h.wallet_id = w.id
+  join transfers t on t.wallet_id = w.id and t.sequence = coalesce(h.size, 0) + 1)))::text as seconds`
+
+const lookEveryMs = 5_000
+const roundSeconds = 30
+
+/** Debits as fast as they are answered, while the service seals at its own times: every ten minutes, so a run of eleven sees a whole pass. */
+async function measureFullLoad(stage: Stage, site: Site, minutes: number) {
+  await waitUntilSealed(site.database)
+  await site.database.query('update log_state set next_pass_at = now()')
+  await waitFor(site.database, hasPassed)
+  const endsAt = performance.now() + minutes * 60_000
+  const isOver = () => performance.now() > endsAt
+  let behindMs = 0
+  const observe = async () => {
+    for (; !isOver(); await Bun.sleep(lookEveryMs)) {
+      const [row] = await site.database.query(behindSql)
+      behindMs = Math.max(behindMs, Number(row!['seconds']) * 1_000)
+    }
+  }
+  const run = async () => {
+    const rounds: Round[] = []
+    while (!isOver()) rounds.push(await debits(stage, site, roundSeconds))
+    return median(rounds.map(({ perSecond }) => perSecond))
+  }
+  const asked = Math.ceil((minutes * 60_000) / lookEveryMs / 2)
+  const [perSecond, { madeMs }] = await Promise.all([run(), askForProofs(site, asked, lookEveryMs), observe()])
+  return { minutes, perSecond, behindMs, madeMs }
+}
+
+let proofsAsked = 0
+
 /** A debit, and at once its proof, again and again. */
-async function askForProofs({ target, server, acknowledged }: Site, count: number) {
+async function askForProofs({ target, server, acknowledged }: Site, count: number, pauseMs = 0) {
   const users = (await readFile(target.usersFile, 'utf8')).trim().split('\n')
   const { clientId, clientSecret } = target
   const base = `http://127.0.0.1:${server.port}/api/server`
   const [bytes, madeMs, checkMs]: [number[], number[], number[]] = [[], [], []]
   for (let i = 0; i < count; i++) {
-    const referenceId = `proof-${process.pid}-${i}`
+    const referenceId = `proof-${process.pid}-${++proofsAsked}`
     const order = {
       clientId,
       clientSecret,
@@ -178,6 +222,7 @@ async function askForProofs({ target, server, acknowledged }: Site, count: numbe
     const verdict = await verifyProof(proof, { keys: [key] })
     checkMs.push(performance.now() - checkedAt)
     if (!verdict.ok) throw new Error(`a proof is not right: ${answer.status} ${verdict.message}`)
+    await Bun.sleep(pauseMs)
   }
   return { bytes, madeMs, checkMs }
 }
