@@ -165,7 +165,10 @@ const behindSql = `select extract(epoch from clock_timestamp() - least((select s
 const lookEveryMs = 5_000
 const roundSeconds = 30
 
-/** Debits as fast as they are answered, while the service seals at its own times: every ten minutes, so a run of eleven sees a whole pass. */
+/**
+ * Debits as fast as they are answered, while the service seals at its own times. The pass of the tenth minute is the first long one, and the next
+ * one begins earlier by its length: a run of 22 minutes sees both.
+ */
 async function measureFullLoad(stage: Stage, site: Site, minutes: number) {
   await waitUntilSealed(site.database)
   await site.database.query('update log_state set next_pass_at = now()')
