@@ -52,6 +52,20 @@ test('a pass seals every entry of every wallet, in as many pages as it needs', a
   expect(await Array.fromAsync(verifyLog(rig.service.db.pool, signed, rig.service.config.currency.code))).toEqual([])
 })
 
+test.each([
+  { began: 0, next: 10 },
+  { began: 2, next: 8 },
+  { began: 60, next: 5 },
+])('a pass that began $began minutes ago is followed $next minutes after its begin', async ({ began, next }) => {
+  await query(
+    `update log_state set next_pass_at = now(), pass_started_at = now() - make_interval(mins => nullif($1::int, 0))`,
+    [began],
+  )
+  await sealBooks(rig.service)
+  const minutes = `select round(extract(epoch from next_pass_at - sealed_up_to) / 60)::int as count from log_state`
+  expect(await query(minutes)).toBe(next)
+})
+
 test('between two pages of a pass, an entry of a wallet whose turn has not come is proven', async () => {
   const last = 'ffffffff-ffff-4fff-bfff-ffffffffffff'
   await addWallets(700, 1)

@@ -99,7 +99,7 @@ async function takeStep(
     ? {
         passFrom: null,
         passStartedAt: null,
-        nextPassAt: new Date(startedAt.getTime() + betweenPassesMs),
+        nextPassAt: nextPassAt(startedAt, state.now),
         sealedUpTo: startedAt,
       }
     : {
@@ -110,6 +110,15 @@ async function takeStep(
       }
   await updatePass(tx, pass)
   return { log: { ...records.log, ...pass, peaks }, grown: grown.length }
+}
+
+/**
+ * What a pass sealed is signed at its end. One that took long is followed earlier, so that the next signature comes ten minutes after the begin
+ * of this pass and not later by its whole length.
+ */
+function nextPassAt(startedAt: Date, endedAt: Date): Date {
+  const tookMs = Math.min(endedAt.getTime() - startedAt.getTime(), betweenPassesMs / 2)
+  return new Date(startedAt.getTime() + betweenPassesMs - tookMs)
 }
 
 const recordsPerStep = 5_000

@@ -1,9 +1,12 @@
 /** The statements and lanes for a cluster, on one server that only claims to have Citus: their order and answers, not their distribution. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
+import { verifyProof } from '../../../sdk/verify.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { callCommand } from '../../../test/command.ts'
+import { newClient } from '../../../test/client.ts'
 import { imitate } from '../../../test/imitated-cluster.ts'
+import { sealAll } from '../../../test/sealed-books.ts'
 import { newApp, newUsers, openTestService, type TestService } from '../../../test/service.ts'
 import { postForApp } from '../../actions/money/post.ts'
 import { findApp } from '../apps.ts'
@@ -57,6 +60,24 @@ test.skipIf(isOtherServer)(
     // A statement's own error, not the ROLLBACK that its COMMIT returns: that would look like a fault of the node.
     const faults = opened.logged.map((line) => JSON.parse(line)).filter(({ message }) => /writer failed/.test(message))
     expect(faults.map(({ code }) => code)).toEqual(faults.map(() => '23505'))
+  },
+)
+
+test.skipIf(isOtherServer)(
+  'the entries of several wallets are sealed by the statement for a cluster, and proven',
+  async () => {
+    const { service } = opened
+    const app = await newApp(service)
+    const client = newClient(opened.app.fetch, app)
+    const users = await newUsers(service, app, 3)
+    for (const [i, { serviceUserId }] of users.entries())
+      for (let j = 0; j <= i; j++) await client.credit(serviceUserId, 1 + j, `${i}-${j}`)
+    await sealAll(service)
+    for (const referenceId of ['0-0', '1-1', '2-0', '2-2']) {
+      const { body } = await client.get('/api/server/proof', { referenceType: 'ORDER', referenceId })
+      const { proof, key } = body as { proof: string; key: string }
+      expect(await verifyProof(proof, { keys: [key] })).toMatchObject({ ok: true })
+    }
   },
 )
 
