@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { openTestService, type TestService } from '../../../test/service.ts'
 import { newestSigned } from '../../../test/sealed-books.ts'
+import type { Queryable } from '../../store/connection/database.ts'
 import { proveEntry } from './prove-entry.ts'
 import { sealBooks } from './seal-books.ts'
-import { verifyLog } from './verify-log.ts'
+import { verifyLog, verifyWallets, type LogFault } from './verify-log.ts'
 
 setDefaultTimeout(300_000)
 
@@ -24,14 +25,16 @@ async function addWallets(
   count: number,
   entries: number,
   ids = Array.from({ length: count }, () => randomUUID() as string),
+  after = 0,
 ): Promise<void> {
   await query(
     `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)
-     select id, n, 1, n, gen_random_uuid(), now(), 'service', 'TEST', n::text from unnest($1::uuid[]) id, generate_series(1, $2::int) n`,
-    [ids, entries],
+     select id, n, 1, n, gen_random_uuid(), now(), 'service', 'TEST', n::text from unnest($1::uuid[]) id, generate_series($3::int + 1, $2::int) n`,
+    [ids, entries, after],
   )
   await query(
-    'insert into verified_wallets (wallet_id, sequence, balance) select id, $2::int, $2::int from unnest($1::uuid[]) id',
+    `insert into verified_wallets (wallet_id, sequence, balance) select id, $2::int, $2::int from unnest($1::uuid[]) id
+     on conflict (wallet_id) do update set sequence = excluded.sequence, balance = excluded.balance`,
     [ids, entries],
   )
 }
@@ -81,4 +84,37 @@ test('between two pages of a pass, an entry of a wallet whose turn has not come 
     },
   })
   expect(kinds).toEqual(['proof'])
+})
+
+test('the entries of a wallet that was sealed in sixty passes are read together, also where one of them is missing', async () => {
+  const walletId = randomUUID()
+  for (let pass = 1; pass <= 60; pass++) {
+    await addWallets(1, 3 * pass, [walletId], 3 * pass - 3)
+    await query('update log_state set next_pass_at = now()')
+    await sealBooks(rig.service)
+  }
+  const { pool } = rig.service.db
+  const { rows } = await pool.query<{ salt: Buffer }>('select salt from wallet_heads where wallet_id = $1', [walletId])
+  const { size } = await newestSigned(rig.service)
+  const reads: string[] = []
+  const counting = {
+    query: (...call: Parameters<typeof pool.query>) => {
+      const text = JSON.stringify(call[0])
+      if (text.includes('transfers')) reads.push(text)
+      return pool.query(...call)
+    },
+  } as unknown as Queryable
+  const verify = async () => {
+    const faults: LogFault[] = []
+    const wallets = [{ walletId, salt: rows[0]!.salt }]
+    for await (const found of verifyWallets(counting, wallets, size, rig.service.config.currency.code))
+      faults.push(...found.faults)
+    return faults
+  }
+  expect(await verify()).toEqual([])
+  expect(reads).toHaveLength(1)
+  await query('alter table transfers disable trigger user')
+  await query('grant delete on transfers to current_user')
+  await query('delete from transfers where wallet_id = $1 and sequence = 41', [walletId])
+  expect(await verify()).toEqual([{ kind: 'wallet', walletId, from: 40, until: 42, entry: 41 }])
 })

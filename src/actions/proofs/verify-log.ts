@@ -187,15 +187,17 @@ async function verifyWallet(
 ): Promise<LogFault | undefined> {
   const { walletId, salt } = wallet
   const named = namedOf(wallet)
+  const readEntries = openEntries(db, named, currency)
   let peaks: Peaks = (await findArchivedTree(db, walletId)) ?? noPeaks
   for (let from = 0; ;) {
     const states: readonly SealedState[] = await listSealedStates(db, [walletId], from, logSize, statesPerPage)
+    const last = Math.max(...states.map(({ size }) => size))
     for (const state of states) {
       const { number, size, hash } = state
       from = number + 1
       if (size < peaks.size) continue
       const rightUpTo = peaks.size
-      const grown: Peaks | undefined = await growTo(db, named, peaks, size, currency)
+      const grown: Peaks | undefined = await growTo(peaks, size, (after, until) => readEntries(after, until, last))
       if (!grown || !isState(named.name, grown, hash)) {
         const entry = salt ? await firstChanged(db, named, rightUpTo, state, currency) : undefined
         return { kind: 'wallet', walletId, from: rightUpTo + 1, until: size, entry }
@@ -208,13 +210,33 @@ async function verifyWallet(
 
 type Named = ReturnType<typeof namedTree>
 
+/**
+ * Returns a function that reads the hashes of entries, or undefined if some are missing. It reads ahead up to the entry `last`: a wallet may have
+ * thousands of states with a few entries each.
+ */
+function openEntries(db: Queryable, named: Named, currency: string) {
+  let first = 0
+  let hashes: Uint8Array = new Uint8Array()
+  return async (after: number, until: number, last: number): Promise<Uint8Array | undefined> => {
+    const hasThem = () => after >= first && until <= first + hashes.length / hashBytes
+    // If one of the entries ahead is missing, only those that are asked for.
+    for (const end of [Math.max(until, Math.min(last, after + entriesPerPage)), until]) {
+      if (hasThem()) break
+      const [found = new Uint8Array()] = await hashFoundEntries(db, [{ ...named, after, until: end }], currency)
+      if (found.length === (end - after) * hashBytes) [first, hashes] = [after, found]
+    }
+    return hasThem() ? hashes.subarray((after - first) * hashBytes, (until - first) * hashBytes) : undefined
+  }
+}
+
+type ReadEntries = (after: number, until: number) => Promise<Uint8Array | undefined>
+
 /** Undefined if entries are missing. */
-async function growTo(db: Queryable, named: Named, from: Peaks, size: number, currency: string) {
+async function growTo(from: Peaks, size: number, readEntries: ReadEntries): Promise<Peaks | undefined> {
   let peaks = from
   while (peaks.size < size) {
-    const until = Math.min(size, peaks.size + entriesPerPage)
-    const [hashes = new Uint8Array()] = await hashFoundEntries(db, [{ ...named, after: peaks.size, until }], currency)
-    if (hashes.length !== (until - peaks.size) * hashBytes) return undefined
+    const hashes = await readEntries(peaks.size, Math.min(size, peaks.size + entriesPerPage))
+    if (!hashes) return undefined
     peaks = addJoined(peaks, hashes)
   }
   return peaks
