@@ -106,9 +106,9 @@ async function refuseWithoutNodes(client: OpenClient): Promise<void> {
     )
 }
 
-/** A database that was made by an earlier version, and upgraded within the last hour. */
-export const isUpgradingSql = `select true as is from (select min(applied_at) as first, max(applied_at) as last from billfold_migrations) m
-  where last > clock_timestamp() - interval '1 hour' and last > first + interval '10 minutes'`
+/** A database that was upgraded within the last hour. The migrations of an installation follow each other; before those of an upgrade is a pause. */
+export const isUpgradingSql = `select 1 from (select applied_at, lag(applied_at) over (order by number) as before from billfold_migrations) m
+  where applied_at > clock_timestamp() - interval '1 hour' and applied_at > before + interval '1 minute' limit 1`
 
 /** A process of a version without periods, or without those of a cluster, would look for a reference in the open period alone. */
 async function refuseDuringUpgrade(db: Queryable): Promise<void> {

@@ -77,12 +77,11 @@ export async function readServerInfo(db: Queryable): Promise<ServerInfo> {
 
 type TableRights = Pick<ServerInfo['role'], 'closedTables' | 'othersTables'>
 
-/** The append-only tables revoke changes, so only select and insert are required. */
+/** The append-only tables revoke changes, so only select and insert are required. Of a closed period its owner may only select. */
 async function readTables(db: Queryable): Promise<TableRights> {
   const { rows } = await db.query<{ name: string; is_open: boolean; is_own: boolean }>(
-    `select c.relname as name, has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert') as is_open,
-       pg_has_role(c.relowner, 'usage') as is_own
-     from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by 1`,
+    `select c.relname as name, has_table_privilege(c.oid, 'select') and (is_own or has_table_privilege(c.oid, 'insert')) as is_open, is_own
+     from pg_class c cross join lateral pg_has_role(c.relowner, 'usage') as is_own where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by 1`,
   )
   return {
     closedTables: rows.filter(({ is_open }) => !is_open).map(({ name }) => name),
