@@ -109,12 +109,15 @@ function verdictOf({ faults, wallets, transfers, refusals }: VerifyResult): stri
     : `The books are exact: ${size}`
 }
 
-function coverageOf({ balanceMinor, first, last }: VerifyResult, currency: Currency): string[] {
-  if (!first || !last) return []
+function coverageOf({ transfers, archived, balanceMinor, first, last }: VerifyResult, currency: Currency): string[] {
+  if (transfers === 0) return []
   return [
     `The sum of all balances is ${formatMinor(balanceMinor, currency)} ${currency.code}.`,
-    `First entry: ${entryOf(first)}.`,
-    `Last entry: ${entryOf(last)}.`,
+    ...(archived > 0
+      ? [`Of the transfers, ${archived} are in the archive: they were checked by what the database keeps of them.`]
+      : []),
+    ...(first ? [`First entry${archived > 0 ? ' in the database' : ''}: ${entryOf(first)}.`] : []),
+    ...(last ? [`Last entry: ${entryOf(last)}.`] : []),
   ]
 }
 

@@ -8,7 +8,12 @@ import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
 import { one } from '../connection/rows.ts'
 
-export type Totals = { readonly transfers: number; readonly refusals: number; readonly faults: Fault[] }
+export type Totals = {
+  readonly transfers: number
+  readonly archived: number
+  readonly refusals: number
+  readonly faults: Fault[]
+}
 
 /** With `isEntriesClean` every entry is known to have its outcome, so equal counts mean that no outcome lacks an entry. */
 export async function verifyTotals(all: Connections, { isEntriesClean }: { isEntriesClean: boolean }): Promise<Totals> {
@@ -29,8 +34,8 @@ export async function verifyTotals(all: Connections, { isEntriesClean }: { isEnt
   faults.push(...verifySum(counts))
   if (!isEntriesClean || counts.posted !== counts.transfers) faults.push(...(await verifyOrphans(all[0])))
   if (counts.held !== counts.holds) faults.push(...(await verifyHoldOutcomes(all[0])))
-  const transfers = Number(counts.transfers + counts.archived)
-  return { transfers, refusals: Number(counts.refusals), faults }
+  const archived = Number(counts.archived)
+  return { transfers: Number(counts.transfers) + archived, archived, refusals: Number(counts.refusals), faults }
 }
 
 type Counts = Record<

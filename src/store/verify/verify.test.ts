@@ -135,7 +135,7 @@ test('good books, with a debt and a refusal in them, have no fault', async () =>
   const result = await verifyBooks(database.connection, { onFault: (fault) => faults.push(fault) })
   expect(faults).toEqual([])
   const entry = { transactionId: expect.stringMatching(/^txn_[0-9a-f]{32}$/) as string, createdAt: new Date(at) }
-  const counts = { wallets: 2, transfers: 7, refusals: 1, faults: 0, balanceMinor: 450n }
+  const counts = { wallets: 2, transfers: 7, archived: 0, refusals: 1, faults: 0, balanceMinor: 450n }
   expect(result).toEqual({ ...counts, first: entry, last: entry })
 })
 

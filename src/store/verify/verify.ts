@@ -35,11 +35,13 @@ export type VerifyOptions = {
 export type VerifyResult = {
   readonly wallets: number
   readonly transfers: number
+  /** How many of the transfers are in files: they count by their sums. */
+  readonly archived: number
   readonly refusals: number
   readonly faults: number
   /** The sum of all balances. */
   readonly balanceMinor: bigint
-  /** The oldest and the newest entry by time; undefined without entries. */
+  /** The oldest and the newest entry in the database by time; undefined without entries. */
   readonly first: CoveredEntry | undefined
   readonly last: CoveredEntry | undefined
 }
@@ -109,9 +111,9 @@ async function verifyTogether(all: Connections, options: VerifyOptions): Promise
   onProgress?.({ part: 'totals', done, total })
   const totals = await verifyTotals(all, { isEntriesClean: faults === 0 })
   tell(totals.faults)
-  const { transfers, refusals } = totals
+  const { transfers, archived, refusals } = totals
   const [first, last] = [await findOutermost(all[0], 'asc'), await findOutermost(all[0], 'desc')]
-  return { wallets, transfers, refusals, faults, balanceMinor, first, last }
+  return { wallets, transfers, archived, refusals, faults, balanceMinor, first, last }
 }
 
 /** Reads every entry once more: entries have no ordered index by time, which every debit would have to write. */

@@ -192,6 +192,10 @@ describe.skipIf(isOnCluster)('archived entries', () => {
 
   test('the commands say it', async () => {
     expect(await run('period', 'list')).toContain('archived, in files, since')
+    const verified = await run('verify')
+    expect(verified).toMatch(/The books are exact: \d+ wallets, 4 transfers/)
+    expect(verified).toContain('Of the transfers, 3 are in the archive')
+    expect(verified).toMatch(/The sum of all balances is 88\.00 USD\.[^]*First entry in the database: /)
     expect(await run('wallet', 'show', ann.userId)).toMatch(/older\s+in the archive/)
     expect(await run('wallet', 'receipt', receiptCodeOf(transactionId.slice('txn_'.length)))).toContain(
       'is in the archive',
