@@ -57,8 +57,7 @@ export const periodGuards: readonly Guarded[] = [
     file: 'src/actions/proofs/carry-trees.ts',
     tests: ['src/actions/proofs/carry-trees.test.ts'],
     mutants: [
-      ['whole.size !== sealed.size || ', ''],
-      [' || Buffer.compare(rootOf(whole), rootOf(sealed)) !== 0', ''],
+      ['if (Buffer.compare(rootOf(whole), rootOf(sealed)) !== 0)', 'if (false)'],
       ['if (ordinal % 2 === 0) tree.carried', 'tree.carried'],
       [', currency, entriesPerPage))', ', currency))'],
     ],
@@ -132,8 +131,15 @@ export const periodGuards: readonly Guarded[] = [
       ['`revoke insert, update, delete, truncate on ${closed} from ${owner}`,', ``],
       [`...viewsSql([...periodsIn(closings, 'database'), id], periodsIn(closings, 'files')),`, ``],
       ['  await refuseDuringUpgrade(client)\n', ''],
+      ["before + interval '1 minute'", "before + interval '10 minutes'"],
       [`if (rows.length === 0) throw new ClosingRefused`, `if (rows.length < 0) throw new ClosingRefused`],
     ],
+  },
+  {
+    area: 'closed periods',
+    file: 'src/store/connection/server-info.ts',
+    tests: [closing],
+    mutants: [["(is_own or has_table_privilege(c.oid, 'insert'))", "has_table_privilege(c.oid, 'insert')"]],
   },
   {
     area: 'closed periods',

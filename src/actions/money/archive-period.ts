@@ -13,7 +13,7 @@ import { deleteRestored, loadPeriod, restoredTables, swapRestored } from '../../
 import { getCountedClosing, refuseCluster } from '../../store/closing/archive/write-archive.ts'
 import { listClosings, periodsIn } from '../../store/closing/closings.ts'
 import type { Connection, OpenClient, Queryable } from '../../store/connection/open-client.ts'
-import { openClient } from '../../store/connection/servers.ts'
+import { withPatientClient } from '../../store/connection/patient-client.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import { carryTrees } from '../proofs/carry-trees.ts'
 
@@ -34,7 +34,7 @@ export async function archivePeriod(
   period: number,
   options: ArchiveOptions,
 ): Promise<Pick<Archive, 'sha256' | 'carried'>> {
-  return await withPatientClient(connection, async (client) => {
+  return await withPatientClient(connection, 'billfold archive', async (client) => {
     const manifest = readManifest(period, options)
     const closing = await getDroppable(client, period)
     if (manifest.closedAt !== closing.closedAt.toISOString() || manifest.currency !== options.currency)
@@ -83,7 +83,7 @@ export async function restorePeriod(
   period: number,
   options: ArchiveOptions,
 ): Promise<void> {
-  await withPatientClient(connection, async (client) => {
+  await withPatientClient(connection, 'billfold archive', async (client) => {
     const manifest = readManifest(period, options)
     const archives = await listArchives(client)
     const archive = archives.find(({ id }) => id === period)
@@ -147,15 +147,4 @@ async function getDroppable(client: OpenClient, period: number) {
 async function refuseObstacle(client: Queryable, period: number): Promise<void> {
   const obstacle = await findObstacle(client, period)
   if (obstacle) throw new ArchiveRefused(obstacle)
-}
-
-/** Reading a year takes minutes. */
-async function withPatientClient<T>(connection: Connection, work: (client: OpenClient) => Promise<T>): Promise<T> {
-  const settings = { statement_timeout: '0', idle_in_transaction_session_timeout: '0' }
-  const client = await openClient(connection, { name: 'billfold archive', settings })
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
 }

@@ -3,7 +3,7 @@ import { closeLedger } from '../../store/closing/close-ledger.ts'
 import { listClosings, type Closing } from '../../store/closing/closings.ts'
 import { indexClosing, type Indexed, type IndexOptions } from '../../store/closing/index-closing.ts'
 import type { Connection, OpenClient, Queryable } from '../../store/connection/open-client.ts'
-import { openClient } from '../../store/connection/servers.ts'
+import { withPatientClient } from '../../store/connection/patient-client.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 
 export type ClosedPeriod = Pick<Closing, 'id' | 'closedAt'> & Indexed
@@ -18,7 +18,7 @@ export async function closePeriod(
 ): Promise<ClosedPeriod[]> {
   const record = (db: Queryable, id: number) => recordAudit(db, actor, 'period.close', `period:${id}`)
   const { signal } = options
-  return await withPatientClient(connection, async (client) => {
+  return await withPatientClient(connection, 'billfold period', async (client) => {
     const closing = await closeLedger(client, { record, ...(signal && { signal }) })
     options.onClosed?.(closing)
     return await indexMissing(client, options)
@@ -30,7 +30,7 @@ export async function indexPeriods(
   actor: Actor,
   options: IndexOptions = {},
 ): Promise<ClosedPeriod[]> {
-  return await withPatientClient(connection, async (client) => {
+  return await withPatientClient(connection, 'billfold period', async (client) => {
     const missing = (await listClosings(client)).filter(({ isIndexed }) => !isIndexed)
     if (missing.length > 0) await recordAudit(client, actor, 'period.index', `period:${missing[0]!.id}`)
     return await indexMissing(client, options)
@@ -44,15 +44,4 @@ async function indexMissing(client: OpenClient, options: IndexOptions): Promise<
     done.push({ id: closing.id, closedAt: closing.closedAt, ...(await indexClosing(client, closing, options)) })
   }
   return done
-}
-
-/** Counting and vacuuming a year takes minutes. */
-async function withPatientClient<T>(connection: Connection, work: (client: OpenClient) => Promise<T>): Promise<T> {
-  const settings = { statement_timeout: '0', idle_in_transaction_session_timeout: '0' }
-  const client = await openClient(connection, { name: 'billfold period', settings })
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
 }

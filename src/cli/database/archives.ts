@@ -2,12 +2,11 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ArchiveRefused, manifestName, sha256Of, type Manifest } from '../../store/closing/archive/archive-file.ts'
+import { manifestName, sha256Of, type Manifest } from '../../store/closing/archive/archive-file.ts'
 import { checkArchive, parseManifest } from '../../store/closing/archive/check-archive.ts'
 import { getCountedClosing, writeArchive } from '../../store/closing/archive/write-archive.ts'
-import { ClosingRefused } from '../../store/closing/close-ledger.ts'
 import type { Connection } from '../../store/connection/open-client.ts'
-import { openClient } from '../../store/connection/servers.ts'
+import { withPatientClient } from '../../store/connection/patient-client.ts'
 import { archivePeriod, restorePeriod, type ArchiveOptions } from '../../actions/money/archive-period.ts'
 import type { Actor } from '../../actions/audit.ts'
 import {
@@ -40,7 +39,7 @@ person who can change all files can also write another manifest.`,
     run: async (invocation) => {
       const period = periodOf(invocation)
       return await withData(invocation, async (data) => {
-        const { text, manifest } = await refusing(writeFiles(invocation, data, period, textOf(invocation, 'to')!))
+        const { text, manifest } = await writeFiles(invocation, data, period, textOf(invocation, 'to')!)
         const { entries, outcomes } = manifest
         const size = entries.bytes + outcomes.bytes
         return {
@@ -84,7 +83,7 @@ Keep the files, and a copy of them elsewhere: the database no longer has what th
     run: async (invocation) => {
       const period = periodOf(invocation)
       return await withData(invocation, async (data) => {
-        const { sha256 } = await refusing(runArchiving(invocation, data, period, archivePeriod))
+        const { sha256 } = await runArchiving(invocation, data, period, archivePeriod)
         return {
           json: { period, sha256 },
           text: `Period ${period} is in files. SHA-256 of ${manifestName(period)}: ${sha256}`,
@@ -105,7 +104,7 @@ that anything reads, and the next run begins again. The newest archived period c
     run: async (invocation) => {
       const period = periodOf(invocation)
       return await withData(invocation, async (data) => {
-        await refusing(runArchiving(invocation, data, period, restorePeriod))
+        await runArchiving(invocation, data, period, restorePeriod)
         return { json: { period }, text: `Period ${period} is in the database again.` }
       })
     },
@@ -128,21 +127,21 @@ async function writeFiles(
   period: number,
   folder: string,
 ): Promise<{ text: string; manifest: Manifest }> {
-  const settings = { statement_timeout: '0', idle_in_transaction_session_timeout: '0' }
-  const client = await openClient(connection, { name: 'billfold archive', settings })
   const progress = openProgress(io)
   try {
-    await getCountedClosing(client, period)
     const file = join(folder, manifestName(period))
-    if (existsSync(file)) throw new CommandRefused(`${file} already exists: this period is written.`)
-    await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      throw new CommandRefused(`${folder} cannot be created: ${error.code}.`)
-    })
-    const manifest = await writeArchive(client, period, {
-      currency: config.currency.code,
-      // Without a manifest, files of these names are left of an interrupted run.
-      writeFile: (name, write) => writeWholeFile(join(folder, name), io.signal, write, { replaces: true }),
-      onProgress: (done, of) => progress.show(`${done} of ${of} entries`, done / of),
+    const manifest = await withPatientClient(connection, 'billfold archive', async (client) => {
+      await getCountedClosing(client, period)
+      if (existsSync(file)) throw new CommandRefused(`${file} already exists: this period is written.`)
+      await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+        throw new CommandRefused(`${folder} cannot be created: ${error.code}.`)
+      })
+      return await writeArchive(client, period, {
+        currency: config.currency.code,
+        // Without a manifest, files of these names are left of an interrupted run.
+        writeFile: (name, write) => writeWholeFile(join(folder, name), io.signal, write, { replaces: true }),
+        onProgress: (done, of) => progress.show(`${done} of ${of} entries`, done / of),
+      })
     })
     const text = `${JSON.stringify(manifest, null, 2)}\n`
     await writeWholeFile(file, io.signal, async (output) => {
@@ -151,7 +150,6 @@ async function writeFiles(
     return { text, manifest }
   } finally {
     progress.clear()
-    await client.end()
   }
 }
 
@@ -178,15 +176,6 @@ async function runArchiving<T>(
     })
   } finally {
     progress.clear()
-  }
-}
-
-async function refusing<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    const isRefused = error instanceof ArchiveRefused || error instanceof ClosingRefused
-    throw isRefused ? new CommandRefused(error.message) : error
   }
 }
 

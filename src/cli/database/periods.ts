@@ -1,9 +1,8 @@
 /** Lists the periods of the ledger, and closes the open one. */
 import { closePeriod, indexPeriods, type ClosedPeriod } from '../../actions/money/close-period.ts'
-import { ClosingRefused } from '../../store/closing/close-ledger.ts'
 import { listClosings, type Closing } from '../../store/closing/closings.ts'
 import { openDatabase } from '../../store/connection/database.ts'
-import { actorOf, CommandRefused, type Command, type Invocation } from '../command.ts'
+import { actorOf, type Command, type Invocation } from '../command.ts'
 import { withData, type Data } from '../data.ts'
 import { openProgress } from '../progress.ts'
 import { formatTime } from '../table.ts'
@@ -22,7 +21,7 @@ it is worth it.`,
     examples: ['period close', 'period close --as "Ann Example" --json'],
     run: async (invocation) =>
       await withData(invocation, async (data) => {
-        const done = await refusing(runIndexing(invocation, data, closePeriod))
+        const done = await runIndexing(invocation, data, closePeriod)
         const closed = done.at(-1)!
         return { json: { closed: periodToJson(closed), indexed: done.map(({ id }) => id) }, text: describe(closed) }
       }),
@@ -72,14 +71,6 @@ async function runIndexing(
     })
   } finally {
     progress.clear()
-  }
-}
-
-async function refusing<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw error instanceof ClosingRefused ? new CommandRefused(error.message) : error
   }
 }
 

@@ -26,7 +26,7 @@ export async function carryReferences(
       blocks = []
     }
     let done = 0
-    for await (const rows of readRows<ReferenceRow>(client, referencesSql(outcomes))) {
+    for await (const rows of readRows<ArchivedReference>(client, referencesSql(outcomes))) {
       for (const row of rows) packed.add(row)
       await store()
       onProgress?.((done += rows.length))
@@ -41,8 +41,6 @@ export async function carryReferences(
     throw error
   }
 }
-
-type ReferenceRow = ArchivedReference
 
 /** A number is a wallet's ordinal among those of the period. What an interrupted run left is replaced. */
 const createSql = (period: number) => `
