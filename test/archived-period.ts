@@ -37,11 +37,10 @@ export async function openArchiveBench() {
     write: (period: number) => command('write', String(period), '--to', folder),
     drop: (period: number, from = folder) => command('drop', String(period), '--from', from),
     restore: (period: number, from = folder) => command('restore', String(period), '--from', from),
-    /** As after EVENTS_DAYS, with everything sealed. */
+    settle: () => settle(service),
     close: async () => {
       await closePeriod(service.db.connection, operator)
-      await settle(query)
-      await sealAll(service)
+      await settle(service)
     },
     /** What a verification of the books and of the log says. */
     verify: async () => {
@@ -59,8 +58,10 @@ export async function openArchiveBench() {
   }
 }
 
-async function settle(query: <T>(sql: string) => Promise<T[]>): Promise<void> {
-  for (const table of ['event_pages', 'journal', 'new_links']) await query(`delete from ${table}`)
+/** As after EVENTS_DAYS, with everything sealed: a closed period can be dropped. */
+export async function settle(service: Service): Promise<void> {
+  for (const table of ['event_pages', 'journal', 'new_links']) await service.db.pool.query(`delete from ${table}`)
+  await sealAll(service)
 }
 
 /** What was moved until now becomes that of some days ago, and the users a month older than that. Nothing of it may be sealed yet. */

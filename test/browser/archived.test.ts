@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import type { Frame, Page } from '@playwright/test'
 import { closePeriod } from '../../src/actions/money/close-period.ts'
 import { findPageBarriers } from '../admin/rig.ts'
-import { expectDone, setBack } from '../archived-period.ts'
+import { expectDone, setBack, settle } from '../archived-period.ts'
 import { callCommand } from '../command.ts'
 import { newOperator } from '../operator.ts'
 import { findCluster } from '../postgres.ts'
-import { sealAll } from '../sealed-books.ts'
 import { operator } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { findBarriers, setScheme } from './axe.ts'
@@ -45,10 +44,8 @@ afterAll(() => rig.stop())
 
 /** The entries of everybody go into files. */
 async function archiveAll(): Promise<void> {
-  const { db } = rig.service
-  await closePeriod(db.connection, operator)
-  for (const table of ['event_pages', 'journal', 'new_links']) await db.pool.query(`delete from ${table}`)
-  await sealAll(rig.service)
+  await closePeriod(rig.service.db.connection, operator)
+  await settle(rig.service)
   const folder = await mkdtemp(join(tmpdir(), 'billfold-archive-'))
   for (const args of [
     ['write', '1', '--to', folder],

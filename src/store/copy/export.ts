@@ -55,12 +55,13 @@ export async function exportBooks(connection: Connection, output: Writable, opti
   }
 }
 
-/** A copy of what is left would lack entries, and could not be verified where it is restored. */
+/** A database made from what is left would take an archived reference for a new one, and debit twice. */
 async function refuseArchived(db: Queryable): Promise<void> {
-  const newest = (await listArchives(db)).at(-1)
-  if (newest)
+  const ids = (await listArchives(db)).map(({ id }) => id)
+  const newest = ids.at(-1)
+  if (newest !== undefined)
     throw new CopyRefused(
-      `Period ${newest.id} is in files, and a copy would lack its entries. Bring it back first: npx billfold archive restore ${newest.id} --from FOLDER. A backup of the database (docs/operations) has what the database has.`,
+      `${ids.length === 1 ? `Period ${newest} is` : `Periods 1 to ${newest} are`} in files, and a copy without them would debit their references twice. Bring ${ids.length === 1 ? 'it' : 'them'} back first, the newest one first: npx billfold archive restore ${newest} --from FOLDER. Or copy the database with pg_dump or a base backup, and keep the files beside it: docs/operations/archive.md. Nothing was written.`,
     )
 }
 

@@ -21,7 +21,7 @@ const obstacles: readonly Obstacle[] = [
   {
     sql: (period) => `select 1 from journal where at <= (select closed_at from closings where id = ${period}) limit 1`,
     text: (period) =>
-      `Apps can still read events of period ${period}. They are deleted after EVENTS_DAYS, by the service: try again then.`,
+      `Apps can still read events of period ${period}. The service deletes them EVENTS_DAYS (30, unless it is set) after they happened: try again that many days after the closing.`,
   },
   {
     sql: (period) => `select 1 from holds h where h.closed_at is null and exists (

@@ -1,0 +1,70 @@
+/** The commands of docs/operations/archive.md are run in their order, and every command about periods in the other guides is one of them. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openArchiveBench } from './archived-period.ts'
+import { callCommand } from './command.ts'
+import { findCluster } from './postgres.ts'
+import { newUser } from './service.ts'
+import { ensureProgram } from './system-package.ts'
+
+setDefaultTimeout(180_000)
+
+const docs = new URL('../docs/', import.meta.url).pathname
+const isOnCluster = (await findCluster()) !== undefined
+
+const bench = await openArchiveBench()
+afterAll(() => bench.stop())
+
+const page = await readFile(join(docs, 'operations/archive.md'), 'utf8')
+const lines = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].flatMap(([, block]) => block!.trim().split('\n'))
+const [prefix, folder] = ['npx billfold ', '/mnt/archive']
+
+async function run(line: string): Promise<string> {
+  const here = line.replaceAll(folder, bench.folder)
+  if (line.startsWith(prefix)) {
+    const { exitCode, stdout, stderr } = await callCommand(here.slice(prefix.length).split(' '), bench.environment)
+    expect([line, exitCode, stderr]).toEqual([line, 0, ''])
+    return stdout
+  }
+  const child = Bun.spawn(['bash', '-euo', 'pipefail', '-c', here], { stdout: 'pipe', stderr: 'pipe' })
+  const [said, complained] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  expect([line, await child.exited, complained]).toEqual([line, 0, ''])
+  return said
+}
+
+test.skipIf(isOnCluster)('every command of the page does what the page says', async () => {
+  await ensureProgram('zstd', 'zstd')
+  const { client, service, credentials, query } = bench
+  const user = await newUser(service, credentials)
+  await client.credit(user.serviceUserId, 90, 'first')
+  await client.debit(user.serviceUserId, 12.5, 'second')
+  const said = new Map<string, string>()
+  for (const line of lines) {
+    said.set(line, await run(line))
+    // EVENTS_DAYS later.
+    if (line.endsWith('period close')) await bench.settle()
+    if (line.includes('archive drop'))
+      expect(await query('select closing_id from archives')).toEqual([{ closing_id: 1 }])
+  }
+  expect(await query('select closing_id from archives')).toEqual([])
+  expect(said.get(`sha256sum ${folder}/period-1.json`)!.slice(0, 64)).toBe(
+    /[0-9a-f]{64}/.exec(said.get(`${prefix}archive write 1 --to ${folder}`)!)![0],
+  )
+  expect(said.get(`zstd -dc ${folder}/period-1.entries.jsonl.zst | head -n 2`)).toMatch(
+    /^\["[0-9a-f-]{36}",1,0\]\n\[9000,\d+,"app:\w+","\w+","first"/,
+  )
+})
+
+test('the other guides name no other command about periods', async () => {
+  const files = (await readdir(docs, { recursive: true })).filter((name) => name.endsWith('.md'))
+  const named = await Promise.all(
+    files.map(async (name) => {
+      const text = await readFile(join(docs, name), 'utf8')
+      return [...text.matchAll(/`(npx billfold (?:period|archive) [^`]+)`/g)].map(([, command]) => command!)
+    }),
+  )
+  const commands = new Set(named.flat())
+  expect(commands.size).toBeGreaterThan(4)
+  expect([...commands].filter((command) => !lines.includes(command))).toEqual(['npx billfold period index'])
+})
