@@ -63,7 +63,7 @@ export function openClosedReferences(connection: Connection, onFault: (error: un
 }
 
 /** Adds the filters that are missing, by mark. Undefined while one is being built. */
-async function readFilters(
+export async function readFilters(
   db: Queryable,
   filters: Map<string, Uint32Array>,
   isClosed: () => boolean,
