@@ -18,11 +18,11 @@ export function sayIn({ wallet, code }: Language): Say {
   return (key, values = {}) => fill(wallet[key], values, code)
 }
 
-/** The link was used, or has ended. */
-export function UsedPage({ language: { paper }, about }: { language: Language; about: ServiceData }) {
+/** Instead of a paper that cannot be shown. */
+export function NoPaperPage({ about, title, text }: { about: ServiceData; title: string; text: string }) {
   return (
-    <ServicePage service={about} icon="receipt" title={paper.usedTitle}>
-      <p class="muted">{paper.usedText}</p>
+    <ServicePage service={about} icon="receipt" title={title}>
+      <p class="muted">{text}</p>
     </ServicePage>
   )
 }

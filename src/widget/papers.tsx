@@ -21,7 +21,7 @@ import { newNonce, pageHeaders, pageResponse, renderPage } from '../web/page.tsx
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { streamed } from '../web/stream.ts'
 import { rowChunks, rowsMarker, type EntriesShown } from './paper-entries.tsx'
-import { ReceiptPage, Sheet, UsedPage } from './paper-pages.tsx'
+import { NoPaperPage, ReceiptPage, Sheet } from './paper-pages.tsx'
 import { proofFile, readPaperProof } from './paper-proof.tsx'
 import { serviceData } from './service-data.ts'
 import { SelectionPage, selectionEntries, selectionLines, type SelectionShown } from './selection-page.tsx'
@@ -119,25 +119,13 @@ async function showProof(
   const file = await proofFile(service, userId, (paper as EntryPaper).sequence, c.req.query('since'))
   if (file === 'archived') return await showArchived(service, language, language.paper.proof)
   if (file) return file
-  const nonce = newNonce()
-  const { proof: title, proofLater } = language.paper
-  const body = (
-    <Sheet language={language} about={serviceData(service.config.about)} title={title}>
-      <p class="what">{proofLater}</p>
-    </Sheet>
-  )
-  return pageResponse(await paperHtml(language, title, body, nonce), { nonce }, 503)
+  const { proof: title, proofLater: text } = language.paper
+  return await showNoPaper(service, language, { title, text, status: 503 })
 }
 
 /** 410: it was here, and an operator can bring it back. */
 async function showArchived(service: Service, language: Language, title: string): Promise<Response> {
-  const nonce = newNonce()
-  const body = (
-    <Sheet language={language} about={serviceData(service.config.about)} title={title}>
-      <p class="what">{language.paper.archived}</p>
-    </Sheet>
-  )
-  return pageResponse(await paperHtml(language, title, body, nonce), { nonce }, 410)
+  return await showNoPaper(service, language, { title, text: language.paper.archived, status: 410 })
 }
 
 async function readStatement(
@@ -196,20 +184,30 @@ function streamRows(service: Service, html: string, entries: EntriesShown, nonce
   return streamed(chunks(), pageHeaders({ nonce }))
 }
 
+/** The link was used, or has ended. */
 async function showUsed(service: Service, language: Language): Promise<Response> {
+  const { usedTitle: title, usedText: text } = language.paper
+  return await showNoPaper(service, language, { title, text, status: 404 })
+}
+
+async function showNoPaper(
+  service: Service,
+  language: Language,
+  { title, text, status }: { readonly title: string; readonly text: string; readonly status: 404 | 410 | 503 },
+): Promise<Response> {
   const nonce = newNonce()
   const about = serviceData(service.config.about)
   const html = renderPage(
     {
-      title: `${language.paper.usedTitle} · ${about.name}`,
+      title: `${title} · ${about.name}`,
       lang: language.code,
       dir: language.dir,
       styles: [await styleUrl('widget.css')],
-      body: <UsedPage language={language} about={about} />,
+      body: <NoPaperPage about={about} title={title} text={text} />,
     },
     nonce,
   )
-  return pageResponse(html, { nonce }, 404)
+  return pageResponse(html, { nonce }, status)
 }
 
 /** Always in the light theme, for print. */

@@ -8,7 +8,9 @@ import { closePeriod } from '../../src/actions/money/close-period.ts'
 import { findPageBarriers } from '../admin/rig.ts'
 import { expectDone, setBack, settle } from '../archived-period.ts'
 import { callCommand } from '../command.ts'
+import { deviceOf } from '../devices.ts'
 import { newOperator } from '../operator.ts'
+import { newPage } from '../page.ts'
 import { findCluster } from '../postgres.ts'
 import { operator } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
@@ -79,6 +81,19 @@ describe.skipIf(isOnCluster)('archived entries', () => {
     expect(await empty.frame.evaluate(() => document.querySelector('.activity .empty')?.textContent)).toBe(line)
     expect(await look(empty.page, empty.frame, 'archived-wallet-empty')).toEqual([])
     await empty.page.context().close()
+  })
+
+  test('a user reads that a statement needs the archive', async () => {
+    const page = await rig.openPage()
+    const { cookie } = await deviceOf(rig.service, { userId: ann.user.userId, clientId: ann.clientId })
+    const paper = { kind: 'statement', month: monthAgo(), lang: 'en', timeZone: 'UTC' }
+    const ordered = await newPage(rig.app.fetch, undefined, { cookie }).post(
+      `/api/widget/papers?session=${await ann.newSession()}`,
+      paper,
+    )
+    await see(page, 'archived-paper', String(ordered.body['path']), 'This page needs entries that are in the archive.')
+    expect(await page.evaluate(() => document.querySelector('button'))).toBeNull()
+    await page.context().close()
   })
 
   test('an operator can use every page about them', async () => {
