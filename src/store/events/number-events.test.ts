@@ -302,6 +302,33 @@ test('a batch of several apps has a row for each app with events, without postin
   expect(found).toEqual(expected)
 })
 
+test('a batch of one app has one row, without postings that were refused, and none if all were', async () => {
+  const { service } = opened
+  const app = await newAppWithEvents(service)
+  const [a, b, poor] = (await newUsers(service, app, 3)) as [TestUser, TestUser, TestUser]
+  const refused = () => ({ ...creditOf(app, poor), amountMinor: -1_000_000n })
+  const lane = await openLane(service)
+  await postBatch(lane, [creditOf(app, b), refused(), creditOf(app, a), creditOf(app, b)])
+  await postBatch(lane, [refused()])
+  // An id of an older version: its user has no events.
+  await query(`update links set id = 'old_' || id where id = $1`, [a.serviceUserId])
+  await postBatch(lane, [creditOf(app, { ...a, serviceUserId: `old_${a.serviceUserId}` })])
+  await lane.client.end()
+  const rows = await query<{ link_ids: string[]; sequences: bigint[] }>(
+    'select link_ids, sequences from journal where client_id = $1 and fact is null order by serial',
+    [app.clientId],
+  )
+  const found = rows.map((row) => row.link_ids.map((id, i) => [id.replaceAll('-', ''), Number(row.sequences[i])]))
+  // The postings of a user follow each other.
+  expect(found).toEqual([
+    [
+      [linkOf(b), 1],
+      [linkOf(b), 2],
+      [linkOf(a), 1],
+    ],
+  ])
+})
+
 test('more rows than one step numbers keep the order of a wallet, whichever writers they are of', async () => {
   const { service } = opened
   const app = await newAppWithEvents(service)
