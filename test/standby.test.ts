@@ -143,7 +143,7 @@ test('while no standby confirms, debits are refused without leaving a commit wai
   await load.stop()
   pair.reunite()
   while ((await waiting()) > 0) await Bun.sleep(5)
-  // The standby has confirmed what waited. Whoever calls from now on is answered after a question that began after it.
+  // The standby has confirmed what waited. A caller from now on is answered after a question that began after it.
   const asked = Array.from({ length: 24 }, (_, i) => `debit-${1_000_000 + i}`)
   await Promise.all(asked.map(load.ask))
   expect(asked.filter((reference) => !load.acknowledged.has(reference))).toEqual([])

@@ -201,7 +201,7 @@ async function call(node: Node, { clientId, clientSecret }: Target, item: Asked)
   try {
     const response = await fetch(`${running.url}/api/server/wallet/${direction}`, {
       method: 'POST',
-      // The service may close an idle connection at the moment at which it is used again, which is no failure of the service.
+      // The service may close an idle connection while a request is on its way there, which is no failure of the service.
       keepalive: false,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),

@@ -20,7 +20,7 @@ export function standbyOf(connection: Connection): { readonly isLost: boolean } 
 }
 
 /**
- * While the standby is lost: calls back after a question that begins from now on, or when nobody asks any more. A caller that comes after the
+ * While the standby is lost: calls back after a question that begins from now on, or when the questions end. A caller that comes after the
  * standby is back is not refused by an older answer.
  */
 export function askStandby(connection: Connection, answered: () => void): void {

@@ -1,6 +1,6 @@
 /**
  * Apps whose events get no numbers because a row of the journal cannot become events. Their later rows wait in `stalled_journal` until
- * somebody repairs or deletes that row; the events of other apps get their numbers meanwhile.
+ * an operator repairs or deletes that row; the events of other apps get their numbers meanwhile.
  */
 import type { Queryable } from '../connection/database.ts'
 import { facts, maxEntriesPerRow } from './journal.ts'
