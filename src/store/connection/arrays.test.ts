@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { createRequire } from 'node:module'
 import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { bytesArray, hexUuidArray, plainArray, queryArrays, textArray, zip } from './arrays.ts'
+import { bigintArray, bytesArray, hexUuidArray, plainArray, queryArrays, textArray, zip } from './arrays.ts'
 import { openDatabase, type Database } from './database.ts'
 
 /** The driver's own serialiser, which its types do not know. */
@@ -84,6 +84,16 @@ test('a binary array of bytes is to the database what was in it, empty and absen
     fc.asyncProperty(fc.array(element, { size: 'large' }), async (elements) => {
       const array = bytesArray(elements, (bytes) => bytes)
       expect(await parsed(array, 'bytea')).toEqual(elements.map((bytes) => bytes && `\\x${bytes.toHex()}`))
+    }),
+  )
+})
+
+test('a binary array of whole numbers is to the database what the driver’s literal is', async () => {
+  const whole = fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.maxSafeInteger())
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.option(whole), { size: 'large' }), async (values) => {
+      const binary = bigintArray(values, (value) => value)
+      expect(await parsed(binary, 'bigint')).toEqual(await parsed(prepareValue(values), 'bigint'))
     }),
   )
 })

@@ -42,6 +42,40 @@ export function bytesArray<T>(items: readonly T[], bytesOf: (item: T) => Uint8Ar
   return array
 }
 
+/**
+ * For bigint[], in the server's binary format. Eight such arrays and one of uuids in a batch of 64 cost a debit 1.3 µs less of the
+ * database and 0.8 µs less of the service than as text.
+ */
+export function bigintArray<T>(items: readonly T[], valueOf: (item: T) => bigint | number | null): Buffer {
+  const bytes = Buffer.allocUnsafe(headBytes + 12 * items.length)
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  let end = headBytes
+  let hasNull = false
+  for (const item of items) {
+    const value = valueOf(item)
+    hasNull ||= value === null
+    view.setInt32(end, value === null ? -1 : 8)
+    end += 4
+    if (value === null) continue
+    if (typeof value === 'bigint') view.setBigInt64(end, value)
+    else {
+      view.setInt32(end, Math.floor(value / 2 ** 32))
+      view.setInt32(end + 4, value)
+    }
+    end += 8
+  }
+  // One dimension, or none of an empty array, which ends before the length and the first index.
+  view.setInt32(0, items.length === 0 ? 0 : 1)
+  view.setInt32(4, hasNull ? 1 : 0)
+  view.setInt32(8, bigintType)
+  view.setInt32(12, items.length)
+  view.setInt32(16, 1)
+  return bytes.subarray(0, items.length === 0 ? 12 : end)
+}
+
+const headBytes = 20
+const bigintType = 20
+
 /** For any text. */
 export function textArray<T>(items: readonly T[], valueOf: (item: T) => string | null): string {
   return `{${items.map((item) => quoted(valueOf(item))).join()}}`

@@ -6,7 +6,7 @@ import type { Operation } from '../../ledger/decide.ts'
 import { maxBalanceMinor } from '../../ledger/money.ts'
 import { sumUp, type Sum } from '../../ledger/plan.ts'
 import { walletClockSql } from '../cluster/batch.ts'
-import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
+import { bigintArray, hexUuidArray, plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
 import { lastMarkSql, noMark } from '../closing/closings.ts'
 import type { Queryable } from '../connection/database.ts'
 import { fastJournalOf, fastJournalSql, hasEvents, journalParameters } from '../events/journal.ts'
@@ -99,7 +99,7 @@ with change as (${changeSql(holds)}
 ), operation as (
   select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, ${holds.held}, m.at,
     o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal${isJournalled ? ', o.ordinal' : ''}${holds.columns}
-  from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[]${holds.arrays}${isJournalled ? ') with ordinality' : ')'}
+  from unnest($7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[]${holds.arrays}${isJournalled ? ') with ordinality' : ')'}
     as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description${holds.names}${isJournalled ? ', ordinal' : ''})
   join moved m on m.n = o.n
   union all
@@ -125,7 +125,7 @@ const archivedSql = `
   from archived_outcomes($11::uuid[]) k join unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
   on o.reference_key = k.reference_key`
 
-const sums = '$3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]'
+const sums = '$3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]'
 
 const linkedChangeSql = (holds: HoldParts) => `
   select c.n, c.net, c.count, c.lowest, c.highest${holds.sumColumns}, l.user_id as wallet_id,
@@ -265,15 +265,15 @@ export async function postFast(
   const statement = !journal ? plain : journal.isOnePart && !hasHolds ? statements.entriesInOnePart : journalled
   const columns = await queryArrays(db, statement, [
     ...linkValues,
-    plainArray(changes, ({ sum }) => sum.netMinor),
-    plainArray(changes, ({ postings, sum }) => postings.length - sum.holds),
-    plainArray(changes, ({ sum }) => sum.lowestMinor),
-    plainArray(changes, ({ sum }) => sum.highestMinor),
-    plainArray(planned, ({ n }) => n),
-    plainArray(planned, ({ offset }) => offset),
-    plainArray(planned, ({ offsetMinor }) => offsetMinor),
-    plainArray(asked, (posting) => posting.amountMinor),
-    plainArray(asked, (posting) => posting.referenceKey),
+    bigintArray(changes, ({ sum }) => sum.netMinor),
+    bigintArray(changes, ({ postings, sum }) => postings.length - sum.holds),
+    bigintArray(changes, ({ sum }) => sum.lowestMinor),
+    bigintArray(changes, ({ sum }) => sum.highestMinor),
+    bigintArray(planned, ({ n }) => n),
+    bigintArray(planned, ({ offset }) => offset),
+    bigintArray(planned, ({ offsetMinor }) => offsetMinor),
+    bigintArray(asked, (posting) => posting.amountMinor),
+    hexUuidArray(asked.map((posting) => posting.referenceKey)),
     textArray(asked, (posting) => posting.counterAccount),
     textArray(asked, (posting) => posting.referenceType),
     textArray(asked, (posting) => posting.referenceId),
