@@ -9,7 +9,7 @@ import { getSnapshot, type Database } from '../store/connection/database.ts'
 import { serversProblem } from '../store/connection/servers.ts'
 import { watchServers } from '../store/connection/servers.ts'
 import { openDatabaseGauges } from '../store/database-gauges.ts'
-import { openBalanceReader, openHoldReader, type SharedReader } from '../store/shared-reader.ts'
+import { openBalanceReader, openHoldReader, openSessionReader, type SharedReader } from '../store/shared-reader.ts'
 import { openRefusedCredentials, type RefusedCredentials } from '../store/calls/refused-credentials.ts'
 import { findEventHeads } from '../store/events/feed.ts'
 import { numberEvents } from '../store/events/number-events.ts'
@@ -17,7 +17,7 @@ import { openReferenceTypes, type ReferenceTypes } from '../store/reference-type
 import { openRepeats, type Repeats } from '../store/repeats.ts'
 import { openWaitingCounts, type WaitingCounts } from '../store/work/waiting-counts.ts'
 import { findChangedWallets, type LinkedWallet } from '../store/wallets.ts'
-import { findSessions } from '../store/people/widget-sessions.ts'
+import { findSessions, type Session } from '../store/people/widget-sessions.ts'
 import type { SeenHold } from '../store/writer/stored-holds.ts'
 import { openWriter, type Writer } from '../store/writer/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
@@ -49,6 +49,7 @@ export type Service = {
   readonly quota: Quota
   readonly reader: SharedReader<LinkedWallet>
   readonly holdReader: SharedReader<SeenHold>
+  readonly sessionReader: SharedReader<Session>
   readonly repeats: Repeats
   readonly referenceTypes: ReferenceTypes
   readonly waitingCounts: WaitingCounts
@@ -118,6 +119,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     refusedCredentials: openRefusedCredentials(),
     reader: openBalanceReader(db),
     holdReader: openHoldReader(db),
+    sessionReader: openSessionReader(db.widget),
     repeats: openRepeats(db),
     referenceTypes: openReferenceTypes(db),
     waitingCounts: openWaitingCounts(db.longRunning, (error) =>

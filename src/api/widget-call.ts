@@ -26,13 +26,15 @@ export async function readSessionCall<T>(
   call: Call,
   schema: z.ZodType<T>,
   proof: UserProof,
+  ignoresDevice = false,
 ): Promise<SessionCall<T>> {
   if (!isFromOwnPage(service.config, call.request, { mustNameOrigin: false }))
     return { refusal: refuse('CROSS_SITE_REFUSED') }
   const query = readQuery(call.request)
   if (query.spoiled)
     return { refusal: refuse('INVALID_REQUEST', { fields: { [query.spoiled.field]: query.spoiled.problem } }) }
-  const { session, end } = await checkSession(service, query.values['session'], readDeviceToken(call.request))
+  const deviceToken = ignoresDevice ? undefined : readDeviceToken(call.request)
+  const { session, end } = await checkSession(service, query.values['session'], deviceToken)
   if (end) return { refusal: refuse(end.code, end.reason && { reason: end.reason }) }
   const unproved = refuseUnproved(session, proof)
   if (unproved) return { refusal: unproved }

@@ -2,13 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { newClient, type Client } from '../../test/client.ts'
 import { holdClient, holdOf, letHoldsAge, sweepHolds } from '../../test/holds.ts'
 import { newPage, readEvents, type Page } from '../../test/page.ts'
-import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
+import { linkUser, newApp, newUser, newUsers, openTestService, operator, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
 import type { SessionEndReason } from '../../sdk/contract.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
-import { hashSecret } from '../actions/tokens.ts'
+import { hashSecret, newDeviceToken } from '../actions/tokens.ts'
 import { findSession } from '../store/people/widget-sessions.ts'
+import { deviceCookieName } from './widget-device.ts'
 
 setDefaultTimeout(240_000)
 
@@ -56,6 +57,36 @@ const wallet = (balance: number, sequence: number, isActive = true, held = 0) =>
 const endedFor = (reason: SessionEndReason) => ({ event: 'ended', data: { code: 'INVALID_SESSION', reason } })
 
 describe('it works', () => {
+  test('streams that connect together share the reads of their sessions, with a device and without', async () => {
+    const users = await newUsers(opened.service, credentials, 64)
+    const sessions = await Promise.all(users.map(({ serviceUserId }) => newSession(credentials, serviceUserId)))
+    const { pool } = opened.service.db.widget
+    const { within } = pool
+    const shared: number[] = []
+    const counted = (limitMs: number) => {
+      const { query } = within(limitMs)
+      return {
+        query: (asked: { text: string; name?: string; values: [Buffer[]] }) => {
+          if (asked.name === 'find-sessions') shared.push(asked.values[0].length)
+          return query(asked)
+        },
+      }
+    }
+    Object.assign(pool, { within: counted })
+    const opening = sessions.map(async (session, i) => {
+      const headers = i % 2 === 0 ? {} : { cookie: `${deviceCookieName}=${newDeviceToken()}` }
+      const url = `http://billfold.test/api/widget/events?session=${session}`
+      const stream = readEvents(await opened.app.fetch(new Request(url, { headers })))
+      streams.push(stream)
+      return await stream.next()
+    })
+    expect(await Promise.all(opening)).toEqual(sessions.map(() => wallet(0, 0)))
+    Object.assign(pool, { within })
+    expect(shared.reduce((sum, each) => sum + each, 0)).toBe(64)
+    expect(shared.length).toBeLessThanOrEqual(16)
+    expect(Math.max(...shared)).toBeLessThanOrEqual(32)
+  })
+
   test('the wallet comes at once, and again after each change', async () => {
     const { next } = await watch(await newSession())
     expect(await next()).toEqual(wallet(0, 0))

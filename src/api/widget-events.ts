@@ -21,6 +21,7 @@ export function eventsRoute(service: Service): Route {
     method: 'GET',
     path: '/api/widget/events',
     proof: 'session',
+    ignoresDevice: true,
     summary: 'Stream the changes of the wallet',
     description: [
       'Server-sent events: `wallet` {balance, available, held, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the session',

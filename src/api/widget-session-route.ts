@@ -13,6 +13,8 @@ type Built = 'tag' | 'proof' | 'input' | 'query' | 'errors' | 'handle'
 type SessionRoute<T> = Omit<Route, Built> & {
   readonly proof: UserProof
   readonly errors?: Route['errors']
+  /** The device is not read, so that calls which arrive together share one query. */
+  readonly ignoresDevice?: boolean
   /** A stream returns a Response. */
   readonly run: (session: Session, input: T, from: From) => Promise<Answer | Response>
 }
@@ -21,7 +23,7 @@ type SessionRoute<T> = Omit<Route, Built> & {
 export function sessionRoute<T>(
   service: Service,
   schema: z.ZodType<T>,
-  { run, errors = [], ...rest }: SessionRoute<T>,
+  { run, errors = [], ignoresDevice = false, ...rest }: SessionRoute<T>,
 ): Route {
   const { method, proof, hasPassword, moreProof = {} } = rest
   const needed = hasPassword ? 'person' : proof
@@ -35,7 +37,7 @@ export function sessionRoute<T>(
     input: schema,
     errors: [...errors, ...refusals, ...sessionErrors, ...(method === 'POST' ? bodyErrors : [])],
     handle: async (call) => {
-      const read = await readSessionCall(service, call, schema, needed)
+      const read = await readSessionCall(service, call, schema, needed, ignoresDevice)
       return read.refusal ?? (await unlessBusy(() => run(read.session, read.input, fromOf(call))))
     },
   }

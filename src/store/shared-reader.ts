@@ -4,6 +4,7 @@ import type { Database, Queryable } from './connection/database.ts'
 import { DatabaseUnavailable } from './connection/database-unavailable.ts'
 import { hedgedRead } from './connection/pool.ts'
 import { enqueue, itemsOf, newFairQueue, removeItems, takeInTurn } from './writer/fair-queue.ts'
+import { findSessions, type Session } from './people/widget-sessions.ts'
 import { findLinkedWallets, type LinkedWallet } from './wallets.ts'
 import { runInTurn } from './writer/turns.ts'
 import { findHolds, type SeenHold } from './writer/stored-holds.ts'
@@ -20,6 +21,8 @@ type Lookup<T> = {
 }
 
 const maxBatch = 512
+/** A session has many columns: the rows of 512 would take the event loop several milliseconds. */
+const maxSessions = 32
 const maxConcurrent = 2
 /** The limit of each of the two reads of a batch. */
 const answerWithinMs = 2_000
@@ -33,10 +36,22 @@ export function openHoldReader(db: Database): SharedReader<SeenHold> {
   return openReader(db, findHolds, ({ hold }) => hold.clientId)
 }
 
+/** Widget sessions by the hash of their token, in hexadecimal digits. They belong to no app, because the token alone names them. */
+export function openSessionReader(db: Database): SharedReader<Session> {
+  return openReader(db, readSessions, () => '', maxSessions)
+}
+
+async function readSessions(db: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, Session>> {
+  const hashes = ids.map((id) => Buffer.from(id, 'hex'))
+  const sessions = await findSessions(db, hashes)
+  return new Map(sessions.map((session) => [session.tokenHash.toString('hex'), session]))
+}
+
 function openReader<T>(
   db: Database,
   read: (db: Queryable, ids: readonly string[]) => Promise<ReadonlyMap<string, T>>,
   clientIdOf: (found: T) => string,
+  mostTogether = maxBatch,
 ): SharedReader<T> {
   const queue = newFairQueue<Lookup<T>>()
   let running = 0
@@ -46,7 +61,7 @@ function openReader<T>(
     await new Promise((resolve) => setImmediate(resolve))
     while (queue.size > 0) {
       const batch: Lookup<T>[] = []
-      takeInTurn(queue, maxBatch, (lookup) => {
+      takeInTurn(queue, mostTogether, (lookup) => {
         batch.push(lookup)
         return 'taken'
       })

@@ -52,11 +52,21 @@ export type CheckedSession =
   | { readonly session: Session; readonly end?: never }
   | { readonly session?: never; readonly end: SessionEnd }
 
-/** Sessions are not cached, so a session that ends is refused by the next call in every process. */
-export async function checkSession(service: WithDb, token: unknown, deviceToken?: string): Promise<CheckedSession> {
+/**
+ * Sessions are not cached, so a session that ends is refused by the next call in every process. Calls without a device that arrive together
+ * share a query: every restart makes thousands of widgets connect again.
+ */
+export async function checkSession(
+  { db, sessionReader }: Pick<Service, 'db' | 'sessionReader'>,
+  token: unknown,
+  deviceToken?: string,
+): Promise<CheckedSession> {
   if (!isSessionToken(token)) return { end: { code: 'INVALID_SESSION' } }
-  const deviceHash = deviceToken === undefined ? null : hashSecret(deviceToken)
-  const session = await findSession(service.db.pool, hashSecret(token), deviceHash)
+  const hash = hashSecret(token)
+  const session =
+    deviceToken === undefined
+      ? await sessionReader.find('', hash.toString('hex'))
+      : await findSession(db.pool, hash, hashSecret(deviceToken))
   if (!session) return { end: { code: 'INVALID_SESSION' } }
   const end = endOf(session)
   return end ? { end } : { session }
