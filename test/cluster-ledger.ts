@@ -24,6 +24,7 @@ export async function openClusterLedger(
   await distribute(client)
   const opened = await openTestService({ WRITER_LANES: String(lanes) }, undefined, () => connection)
   return {
+    connection,
     client,
     opened,
     ...(await newUsersOf(opened, users)),

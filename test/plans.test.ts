@@ -346,7 +346,7 @@ test('nothing was analysed on the way', async () => {
 
 test('without statistics the same paths walk a closed period by its keys', async () => {
   const client = await openClient(opened.service.db.connection, { name: 'test' })
-  await closeLedger(client, { record: async () => {} })
+  await closeLedger(opened.service.db.connection, client, { record: async () => {} })
   await client.end()
   for (const [name, statements, work, also] of paths) {
     // Some ask less the second time.

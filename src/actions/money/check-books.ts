@@ -95,7 +95,7 @@ async function checkOnce(
   return await transact(service.db, async (tx): Promise<Taken | undefined> => {
     const isSecond = candidates !== undefined
     // A snapshot of all servers waits for every one of them.
-    await beginCheckStep(tx, isSecond && away.length === 0)
+    await beginCheckStep(tx, service.db.connection, isSecond && away.length === 0)
     const before = await lockBooksState(tx)
     if (!before || !isDue(step, before)) return undefined
     const startedAt = performance.now()

@@ -19,7 +19,7 @@ export async function closePeriod(
   const record = (db: Queryable, id: number) => recordAudit(db, actor, 'period.close', `period:${id}`)
   const { signal } = options
   return await withPatientClient(connection, 'billfold period', async (client) => {
-    const closing = await closeLedger(client, { record, ...(signal && { signal }) })
+    const closing = await closeLedger(connection, client, { record, ...(signal && { signal }) })
     options.onClosed?.(closing)
     return await indexMissing(client, options)
   })

@@ -71,7 +71,7 @@ async function sealNow(
 ): Promise<'sealed' | 'busy' | 'faulty' | 'keyless'> {
   if (!(await canSign(sealing, await beginLog(sealing)))) return 'keyless'
   const log = await transact(sealing.db, async (tx) => {
-    await beginCheckStep(tx, isSecond)
+    await beginCheckStep(tx, sealing.db.connection, isSecond)
     return await sealWallet(tx, sealing, walletId)
   }).catch((error: unknown) => {
     // Another process sealed or checked this wallet meanwhile.

@@ -5,8 +5,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sqlState } from '../connection/database-unavailable.ts'
-import { changeTables, distributeBesideSql, findAwayNodes } from '../cluster/renew-table.ts'
-import type { OpenClient, Queryable } from '../connection/open-client.ts'
+import { findAwayNodes } from '../cluster/away-nodes.ts'
+import { changeTables, distributeBesideSql } from '../cluster/renew-table.ts'
+import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { locks } from '../locks.ts'
 import { quoted } from '../migrations/tables.ts'
@@ -53,9 +54,11 @@ export type CloseOptions = {
   readonly attempts?: number
 }
 
-export async function closeLedger(client: OpenClient, options: CloseOptions): Promise<Closing> {
-  await refuseWithoutNodes(client)
-  return await whenUnlocked(client, options, () => closeOnce(client, options.record))
+/** On a cluster, `connection` asks the nodes whether they answer. */
+export async function closeLedger(connection: Connection, client: OpenClient, options: CloseOptions): Promise<Closing> {
+  const askNodes = () => refuseWithoutNodes(connection)
+  if (client.isCluster()) await askNodes()
+  return await whenUnlocked(client, options, () => closeOnce(client, askNodes, options.record))
 }
 
 /** Begins a transaction beside which no migration, no closing and no other exchange of a period runs. */
@@ -64,9 +67,13 @@ export async function beginExchange(client: OpenClient): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
 }
 
-async function closeOnce(client: OpenClient, record: CloseOptions['record']): Promise<Closing> {
+async function closeOnce(
+  client: OpenClient,
+  askNodes: () => Promise<void>,
+  record: CloseOptions['record'],
+): Promise<Closing> {
   if (client.isCluster()) {
-    await changeTables(client, lockTimeoutMs, async () => await prepare(client, record))
+    await changeTables(client, { lockTimeoutMs, prepare: async () => await prepare(client, record), askNodes })
   } else {
     await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
     const statements = await prepare(client, record)
@@ -98,8 +105,8 @@ async function prepare(client: OpenClient, record: CloseOptions['record']): Prom
 }
 
 /** Nothing is begun that would wait for a server of the cluster while every batch waits for it. */
-async function refuseWithoutNodes(client: OpenClient): Promise<void> {
-  const away = client.isCluster() ? await findAwayNodes(client) : []
+async function refuseWithoutNodes(connection: Connection): Promise<void> {
+  const away = (await findAwayNodes(connection)).map(({ name }) => name)
   if (away.length > 0)
     throw new ClosingRefused(
       `Every server of the cluster must answer while a period is closed. These do not, and nothing was changed: ${away.join(', ')}.`,

@@ -43,7 +43,7 @@ const patient = (name = 'test') =>
 const closeUnindexed = async (attempts = 40) => {
   const client = await patient()
   try {
-    return await closeLedger(client, { record: async () => {}, attempts })
+    return await closeLedger(connection(), client, { record: async () => {}, attempts })
   } finally {
     await client.end()
   }

@@ -1,9 +1,9 @@
 /** The continuous check while a worker is away: on separate servers, and on one server that only claims to be a cluster. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { findPrograms, startCluster } from '../../../test/citus-nodes.ts'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient } from '../../../test/client.ts'
-import { openClusterLedger, openImitatedLedger } from '../../../test/cluster-ledger.ts'
+import { openImitatedLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
+import { describeOnServers, testLoss, withServers } from '../../../test/lost-worker.ts'
 import type { TestService } from '../../../test/service.ts'
 import { sortByNode, type Placed } from '../../../test/sort-by-node.ts'
 import { checkBooks } from '../../actions/money/check-books.ts'
@@ -81,60 +81,27 @@ async function checkAround(ledger: Ledger, { port, leave, comeBack }: Worker): P
   }
 }
 
-const programs = await findPrograms()
 const people = 24
 
-describe.skipIf(programs === undefined)(
-  'on servers of its own (TEST_DATABASE_URL names no cluster on this machine)',
-  () => {
-    test.each([
-      ['killed', 'kill', 'start'],
-      ['stopped', 'freeze', 'thaw'],
-    ] as const)(
-      'while a worker is %s, the wallets that do not need it are checked, and the others when it is back',
-      async (_, leave, comeBack) => {
-        const { workers, connection, remove } = await startCluster(programs!, 2)
-        const { port, ...worker } = workers[1]!
-        let isAway = false
-        try {
-          const ledger = await openClusterLedger(connection, { users: people })
-          await checkAround(ledger, {
-            port,
-            leave: async () => {
-              await worker[leave]()
-              isAway = true
-            },
-            comeBack: async () => {
-              if (isAway) await worker[comeBack]()
-              isAway = false
-            },
-          })
-          await ledger.close()
-        } finally {
-          await remove()
-        }
-      },
-    )
+describeOnServers(() => {
+  testLoss(
+    'while a worker is %s, the wallets that do not need it are checked, and the others when it is back',
+    people,
+    checkAround,
+  )
 
-    test('the check itself finds out that a worker is away, and goes on without it', async () => {
-      const { workers, connection, remove } = await startCluster(programs!, 2)
-      try {
-        const ledger = await openClusterLedger(connection, { users: people })
-        const { service } = ledger.opened
-        await workers[1]!.kill()
-        await checkBooks(longRunning(service))
-        expect(service.writer.outage.isOn()).toBe(true)
-        const { pass, lastPassWallets, checkedUpTo } = await getBooksState(service.db.pool)
-        expect([pass, checkedUpTo]).toEqual([null, null])
-        expect(lastPassWallets).toBeGreaterThan(0)
-        expect(lastPassWallets).toBeLessThan(people)
-        await ledger.close()
-      } finally {
-        await remove()
-      }
+  test('the check itself finds out that a worker is away, and goes on without it', async () => {
+    await withServers(people, async ({ opened: { service } }, worker) => {
+      await worker.kill()
+      await checkBooks(longRunning(service))
+      expect(service.writer.outage.isOn()).toBe(true)
+      const { pass, lastPassWallets, checkedUpTo } = await getBooksState(service.db.pool)
+      expect([pass, checkedUpTo]).toEqual([null, null])
+      expect(lastPassWallets).toBeGreaterThan(0)
+      expect(lastPassWallets).toBeLessThan(people)
     })
-  },
-)
+  })
+})
 
 test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
   'on one server that claims to be a cluster: the wallets of a lost node, and those with outcomes there, are checked when it is back',

@@ -159,7 +159,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     const differences: bigint[] = []
     for (let attempt = 0; attempt < 60; attempt++) {
       const sides = await transact(opened.service.db.longRunning, async (tx) => {
-        await beginCheckStep(tx, true)
+        await beginCheckStep(tx, opened.service.db.connection, true)
         return await getSides(tx)
       })
       differences.push(sides.walletsMinor + sides.positionsMinor)

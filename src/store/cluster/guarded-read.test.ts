@@ -1,9 +1,9 @@
 /** Reads over HTTP while a worker is away: on separate servers, and on one server that only claims to be a cluster. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { findPrograms, startCluster } from '../../../test/citus-nodes.ts'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import type { Client, Reply } from '../../../test/client.ts'
-import { openClusterLedger, openImitatedLedger } from '../../../test/cluster-ledger.ts'
+import { openImitatedLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
+import { describeOnServers, testLoss } from '../../../test/lost-worker.ts'
 import type { Credentials, TestService } from '../../../test/service.ts'
 import { sortByNode, type Placed } from '../../../test/sort-by-node.ts'
 
@@ -88,42 +88,16 @@ async function readAround(
   }
 }
 
-const programs = await findPrograms()
-
-describe.skipIf(programs === undefined)(
-  'on servers of its own (TEST_DATABASE_URL names no cluster on this machine)',
-  () => {
-    test.each([
-      ['killed', 'kill', 'start'],
-      ['stopped', 'freeze', 'thaw'],
-    ] as const)(
-      'while a worker is %s, reads of its wallets are refused, and those of other wallets are answered',
-      async (_, leave, comeBack) => {
-        const { workers, connection, remove } = await startCluster(programs!, 2)
-        const { port, ...worker } = workers[1]!
-        let isAway = false
-        try {
-          const ledger = await openClusterLedger(connection, { users: people })
-          await readAround(ledger, {
-            port,
-            leave: async () => {
-              await worker[leave]()
-              isAway = true
-            },
-            comeBack: async () => {
-              if (isAway) await worker[comeBack]()
-              isAway = false
-            },
-          })
-          await ledger.expectExact(people * 2 + 5 * (await countLiving(ledger, port)))
-          await ledger.close()
-        } finally {
-          await remove()
-        }
-      },
-    )
-  },
-)
+describeOnServers(() => {
+  testLoss(
+    'while a worker is %s, reads of its wallets are refused, and those of other wallets are answered',
+    people,
+    async (ledger, worker) => {
+      await readAround(ledger, worker)
+      await ledger.expectExact(people * 2 + 5 * (await countLiving(ledger, worker.port)))
+    },
+  )
+})
 
 const countLiving = async (ledger: Ledger, port: number) => (await sortByNode(ledger, port)).wallets.living.length
 

@@ -3,11 +3,11 @@
  * of the tests, and on one server that only claims to be one.
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { findPrograms, startCluster } from '../../../test/citus-nodes.ts'
 import { newClient } from '../../../test/client.ts'
 import { openClusterLedger, openImitatedLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { openForwarder } from '../../../test/forwarder.ts'
+import { describeOnServers, testLoss } from '../../../test/lost-worker.ts'
 import { sortByNode, type Placed } from '../../../test/sort-by-node.ts'
 import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
 import { verifyBooks } from '../verify/verify.ts'
@@ -89,7 +89,6 @@ async function outlive(ledger: Ledger, { port, leave, comeBack }: Worker): Promi
 }
 
 const nodes = await findCluster()
-const programs = await findPrograms()
 const people = 24
 
 describe.skipIf(nodes === undefined || nodes.length < 3)(
@@ -132,40 +131,13 @@ describe.skipIf(nodes === undefined || nodes.length < 3)(
   },
 )
 
-describe.skipIf(programs === undefined)(
-  'on servers of its own (TEST_DATABASE_URL names no cluster on this machine)',
-  () => {
-    test.each([
-      ['killed', 'kill', 'start'],
-      ['stopped', 'freeze', 'thaw'],
-    ] as const)(
-      'while a worker is %s, postings that do not need it go on, and the others are refused until it is back',
-      async (_, leave, comeBack) => {
-        const { workers, connection, remove } = await startCluster(programs!, 2)
-        const { port, ...worker } = workers[1]!
-        try {
-          const ledger = await openClusterLedger(connection, { users: people })
-          let isAway = false
-          const acknowledged = await outlive(ledger, {
-            port,
-            leave: async () => {
-              await worker[leave]()
-              isAway = true
-            },
-            comeBack: async () => {
-              if (isAway) await worker[comeBack]()
-              isAway = false
-            },
-          })
-          await ledger.expectExact(acknowledged)
-          await ledger.close()
-        } finally {
-          await remove()
-        }
-      },
-    )
-  },
-)
+describeOnServers(() => {
+  testLoss(
+    'while a worker is %s, postings that do not need it go on, and the others are refused until it is back',
+    people,
+    async (ledger, worker) => await ledger.expectExact(await outlive(ledger, worker)),
+  )
+})
 
 test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
   'on one server that claims to be a cluster: the postings that need a lost node are refused, and the others are written',

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import { within, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'
-import { openClient } from '../connection/servers.ts'
 import { Unavailable, type PendingPosting } from '../writer/posting.ts'
+import { askWithinMs, findAwayNodes, type AwayNode } from './away-nodes.ts'
 import { guardReads } from './guarded-read.ts'
 import { isAwaySql } from './reachable.ts'
 
@@ -24,14 +24,6 @@ export type Outage = {
   readonly close: () => void
 }
 
-/** The coordinator tries to reach each node that has a part of the ledger; one that the network has lost answers after `connectWithinMs`. */
-export const awaySql = `select groupid as "group", nodename || ':' || nodeport as name from pg_dist_node n
-  where noderole = 'primary' and groupid <> 0 and exists (select from pg_dist_placement p where p.groupid = n.groupid) and not citus_check_connection_to_node(nodename, nodeport) order by 1`
-
-type AwayNode = { readonly group: number; readonly name: string }
-
-const connectWithinMs = 1_000
-const examineWithinMs = 4_000
 /** While a node is away, one connection of this process asks again so often. */
 const examineAgainMs = 500
 
@@ -45,7 +37,7 @@ export function openOutage(connection: Connection, onChange: (names: readonly st
   const look = async () => {
     try {
       const processIds = [...failed]
-      const found = await findAway(connection, processIds)
+      const found = await findAwayNodes(connection, (client, nodes) => release(client, nodes, processIds))
       for (const id of processIds) failed.delete(id)
       const names = found.map(({ name }) => name)
       if (names.join() !== away.map(({ name }) => name).join()) onChange(names)
@@ -91,23 +83,10 @@ export function openOutage(connection: Connection, onChange: (names: readonly st
   }
 }
 
-/** While a node is away, also releases on the others what the failed batches have locked. */
-async function findAway(connection: Connection, failed: readonly number[]): Promise<readonly AwayNode[]> {
-  const settings = { 'citus.node_connection_timeout': String(connectWithinMs) }
-  const client = await openClient(connection, { name: 'billfold nodes', settings })
-  try {
-    if (!client.isCluster()) return []
-    const { rows } = await within(client, examineWithinMs, client.query<AwayNode>(awaySql))
-    if (rows.length > 0 && failed.length > 0)
-      await within(
-        client,
-        examineWithinMs,
-        client.query(releaseSql, [plainArray(rows, ({ group }) => group), endSql(failed)]),
-      )
-    return rows
-  } finally {
-    client.destroy()
-  }
+/** While a node is away, releases on the others what the failed batches have locked. */
+async function release(client: OpenClient, away: readonly AwayNode[], failed: readonly number[]): Promise<void> {
+  if (failed.length === 0) return
+  await within(client, askWithinMs, client.query(releaseSql, [plainArray(away, ({ group }) => group), endSql(failed)]))
 }
 
 const releaseSql = `select r.success from (

@@ -1,9 +1,9 @@
 /** Closing a period on a cluster: a table that is distributed is renamed with its shards, and the new one gets its shards beside them. */
 import { within, type OpenClient } from '../connection/open-client.ts'
 import { quoted } from '../migrations/tables.ts'
+import { blockWritersSql } from './block-writers.ts'
 import { distributed } from './distribution.ts'
-import { awaySql } from './outage.ts'
-import { beginSchemaChange, blockWritersSql } from './snapshot.ts'
+import { beginSchemaChange } from './snapshot.ts'
 
 /** After this the table has as many shards as `beside`, each on the same node. */
 export function distributeBesideSql(name: 'transfers' | 'outcomes', beside: string): string {
@@ -11,14 +11,21 @@ export function distributeBesideSql(name: 'transfers' | 'outcomes', beside: stri
   return `select create_distributed_table('${quoted(name)}', '${by}', colocate_with := '${quoted(beside)}')`
 }
 
-const connectWithinMs = 1_000
-const answerWithinMs = 5_000
+/** Half a second is usual. */
+const prepareWithinMs = 10_000
+const exchangeWithinMs = 10_000
+/** The coordinator ends the transaction of a command that stands still, and a statement of a node that is slow. */
+const limitsSql = [
+  'set local idle_in_transaction_session_timeout = 2000',
+  `set local statement_timeout = ${exchangeWithinMs / 2}`,
+]
 
-/** The names of nodes that do not answer: a transaction that changes tables would wait for them, and every batch for it. */
-export async function findAwayNodes(client: OpenClient): Promise<string[]> {
-  await client.query(`set citus.node_connection_timeout = ${connectWithinMs}`)
-  const { rows } = await within(client, answerWithinMs, client.query<{ name: string }>(awaySql))
-  return rows.map(({ name }) => name)
+export type TableChange = {
+  readonly lockTimeoutMs: number
+  /** Returns the statements that need the lock, up to the commit. It has none itself. */
+  readonly prepare: () => Promise<readonly string[]>
+  /** Throws unless every node answers. */
+  readonly askNodes: () => Promise<void>
 }
 
 /**
@@ -27,12 +34,29 @@ export async function findAwayNodes(client: OpenClient): Promise<string[]> {
  */
 export async function changeTables(
   client: OpenClient,
-  lockTimeoutMs: number,
-  work: () => Promise<readonly string[]>,
+  { lockTimeoutMs, prepare, askNodes }: TableChange,
 ): Promise<void> {
-  await client.query(beginSchemaChange.onCluster)
-  await client.query(`set local citus.propagate_set_commands = 'local'`)
-  await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
-  const statements = await work()
-  for (const statement of [blockWritersSql, ...statements]) await client.query(statement)
+  const begin = async () => {
+    await client.query(beginSchemaChange.onCluster)
+    await client.query(`set local citus.propagate_set_commands = 'local'`)
+    await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
+    return await prepare()
+  }
+  const statements = await within(client, prepareWithinMs, begin())
+  await askNodes().catch((error: unknown) => {
+    // A rollback would wait for the node too.
+    client.destroy()
+    throw error
+  })
+  const exchange = async () => {
+    for (const statement of [...limitsSql, blockWritersSql, ...statements]) await client.query(statement)
+  }
+  // A node that falls silent in here keeps the lock: the server process that waits for it cannot be ended.
+  await within(client, exchangeWithinMs, exchange()).catch((error: unknown) => {
+    if (!client.isLost()) throw error
+    throw new Error(
+      `A server of the cluster did not answer while the tables were exchanged (${String(error)}). Payments may wait until it does: npx billfold doctor names it. Then see with npx billfold period list whether the period is closed.`,
+      { cause: error },
+    )
+  })
 }

@@ -1,52 +1,33 @@
 /** One snapshot on all nodes. Citus passes the isolation level of a transaction to the nodes, but each node takes its own snapshot. */
-import type { OpenClient, Queryable } from '../connection/open-client.ts'
+import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
 import { one } from '../connection/rows.ts'
+import { whileWritersWait } from './block-writers.ts'
 
 /** Every connection to a node takes its own snapshot, so there is one connection per node. */
-const oneSnapshotPerNodeSql = `set local citus.max_adaptive_executor_pool_size = 1`
+export const oneSnapshotPerNodeSql = `set local citus.max_adaptive_executor_pool_size = 1`
 
 /** Makes every node take its snapshot. */
 const touchNodesSql = `select 1 from wallets limit 1`
 
-/** Until the end of the transaction. */
-export const blockWritersSql = 'lock table users in share mode'
-
-/**
- * No transaction commits while the nodes take their snapshots: every batch of the writer holds a lock that conflicts with this
- * one (`blockSnapshotsSql`), and creating a wallet inserts into this table. A transaction's lock on the coordinator is released
- * after its last node has committed, so the holder of this lock sees a transaction on every node, or on none. A table that other
- * nodes know would not do: Citus locks it on every node, with a query that takes the node's snapshot before it has the lock.
- */
-const takeSnapshotSql = `${oneSnapshotPerNodeSql}; savepoint before_lock; set local lock_timeout = '3s';
-  ${blockWritersSql}; ${touchNodesSql}`
-
 /** In a transaction on the coordinator, which stays open until the batch is committed on every node. */
 export const blockSnapshotsSql = 'lock table users in row exclusive mode'
-
-/** Releases the lock, which was taken after the savepoint. The snapshots stay. */
-const unlockWritersSql = 'rollback to savepoint before_lock'
-
-/** For a step of the continuous check. Without `isExact` each node has a different snapshot, and no writer waits. */
-export function snapshotSql({ isExact }: { readonly isExact: boolean }): string {
-  return isExact ? `${takeSnapshotSql}; ${unlockWritersSql}` : oneSnapshotPerNodeSql
-}
 
 const beginSql = 'begin transaction isolation level repeatable read, read only'
 
 /** A period is archived or restored in a transaction that locks closings. A snapshot from before it would not show what replaces its tables. */
 export const keepPeriodsSql = 'lock table closings in access share mode'
 
-/** Further connections may join between the two. */
-export const beginSnapshot = { text: `${beginSql}; ${keepPeriodsSql}`, onCluster: `${beginSql}; ${takeSnapshotSql}` }
-export const endSnapshot = { text: 'select 1', onCluster: unlockWritersSql }
+/** On plain PostgreSQL. */
+export const beginSnapshotSql = `${beginSql}; ${keepPeriodsSql}`
 
-const joinSnapshotSql = `${beginSql}; ${oneSnapshotPerNodeSql}; ${touchNodesSql}`
-
-/** Gives the other connections the first one's snapshot. */
-export async function joinSnapshot(first: OpenClient, others: readonly Queryable[]): Promise<void> {
+/** Begins a transaction on each of these connections, all with one snapshot. */
+export async function beginSnapshot(
+  connection: Connection,
+  [first, ...others]: readonly [OpenClient, ...OpenClient[]],
+): Promise<void> {
+  if (first.isCluster()) return await beginOnCluster(connection, [first, ...others])
+  await first.query(beginSnapshotSql)
   if (others.length === 0) return
-  // No transaction commits on any node until the snapshot is complete.
-  if (first.isCluster()) return void (await Promise.all(others.map((client) => client.query(joinSnapshotSql))))
   const { rows } = await first.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot')
   const { snapshot } = one(rows)
   await Promise.all(
@@ -55,6 +36,18 @@ export async function joinSnapshot(first: OpenClient, others: readonly Queryable
       await client.query(`set transaction snapshot '${snapshot}'`)
     }),
   )
+}
+
+async function beginOnCluster(connection: Connection, all: readonly OpenClient[]): Promise<void> {
+  await Promise.all(all.map((client) => client.query(`${beginSql}; ${oneSnapshotPerNodeSql}`)))
+  await takeSnapshots(connection, all)
+}
+
+/** In transactions on the coordinator that have no snapshot yet. All get the same one, on every node. */
+export async function takeSnapshots(connection: Connection, all: readonly Queryable[]): Promise<void> {
+  await whileWritersWait(connection, async () => {
+    await Promise.all(all.map((client) => client.query(touchNodesSql)))
+  })
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   type CopyHead,
 } from './copy-file.ts'
 import { getMigration, isCopied, sourceOf } from './copy-file.ts'
-import { beginSnapshot, endSnapshot } from '../cluster/snapshot.ts'
+import { beginSnapshot } from '../cluster/snapshot.ts'
 import type { Connection, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { listKeyIds } from '../sealed.ts'
@@ -41,8 +41,7 @@ export async function exportBooks(connection: Connection, output: Writable, opti
   // The reader may close the stream at any time. The await below reports it; this only prevents an unhandled rejection.
   done.catch(() => {})
   try {
-    await client.query(beginSnapshot)
-    await client.query(endSnapshot)
+    await beginSnapshot(connection, [client])
     await client.query(textSettings)
     await refuseArchived(client)
     const exported = await writeAll(client, (text) => writeTo(gzip, output, text), options)

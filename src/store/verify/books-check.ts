@@ -1,8 +1,8 @@
 /** The state of the continuous check of the books: one row that all processes share. */
 import { isClosedTableSql } from '../closing/closings.ts'
-import type { Queryable, Transaction } from '../connection/database.ts'
+import type { Connection, Queryable, Transaction } from '../connection/database.ts'
 import { rewritesOnNodesSql } from '../cluster/rewrites.ts'
-import { keepPeriodsSql, snapshotSql } from '../cluster/snapshot.ts'
+import { keepPeriodsSql, oneSnapshotPerNodeSql, takeSnapshots } from '../cluster/snapshot.ts'
 import { locks, tryLock } from '../locks.ts'
 import { one } from '../connection/rows.ts'
 
@@ -148,11 +148,9 @@ const stepSql = `set transaction isolation level repeatable read; set local stat
  * A step needs one snapshot, and a time limit that protects the service. On a cluster the first attempt sees several
  * snapshots; for the second, all writers are blocked for some milliseconds.
  */
-export async function beginCheckStep(tx: Transaction, isSecond: boolean): Promise<void> {
-  await tx.query({
-    text: `${stepSql}; ${keepPeriodsSql}`,
-    onCluster: `${stepSql}; ${snapshotSql({ isExact: isSecond })}`,
-  })
+export async function beginCheckStep(tx: Transaction, connection: Connection, isSecond: boolean): Promise<void> {
+  await tx.query({ text: `${stepSql}; ${keepPeriodsSql}`, onCluster: `${stepSql}; ${oneSnapshotPerNodeSql}` })
+  if (isSecond && tx.isCluster()) await takeSnapshots(connection, [tx])
 }
 
 /** From the server's statistics, which lag by some seconds and restart at zero after a crash. */

@@ -1,6 +1,6 @@
 /** Verifies the books: every invariant, over the whole database in one snapshot, while the service continues to write. */
 import { findAgreement, isSpread, type Checking } from '../cluster/agreement.ts'
-import { beginSnapshot, endSnapshot, joinSnapshot } from '../cluster/snapshot.ts'
+import { beginSnapshot } from '../cluster/snapshot.ts'
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
 import {
   verifyAgreedEntries,
@@ -65,10 +65,9 @@ export async function verifyBooks(connection: Connection, options: VerifyOptions
     const { jobs = 1 } = options
     const first = await open()
     const others = await Promise.all(Array.from({ length: jobs - 1 }, open))
-    await first.query(beginSnapshot)
-    await joinSnapshot(first, others)
-    await first.query(endSnapshot)
-    return await verifyTogether([first, ...others], options)
+    const all: Connections & [OpenClient, ...OpenClient[]] = [first, ...others]
+    await beginSnapshot(connection, all)
+    return await verifyTogether(all, options)
   } finally {
     await Promise.all(opened.map((client) => client.end()))
   }

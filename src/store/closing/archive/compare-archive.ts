@@ -1,7 +1,7 @@
 /** Compares the files of a period with its rows, line by line. */
 import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { beginSnapshot } from '../../cluster/snapshot.ts'
+import { beginSnapshotSql } from '../../cluster/snapshot.ts'
 import type { Queryable } from '../../connection/open-client.ts'
 import { ArchiveRefused, type Manifest, type WrittenFile } from './archive-file.ts'
 import { readArchiveFile } from './read-archive-file.ts'
@@ -21,7 +21,7 @@ export async function compareArchive(
   { openFile, tables, onProgress }: CompareOptions,
 ): Promise<void> {
   const { period, entries, outcomes } = manifest
-  await client.query(beginSnapshot)
+  await client.query(beginSnapshotSql)
   try {
     const lines = openArchiveLines(client, period, tables, (done) => onProgress?.(done, entries.rows))
     await compareFile(entries, openFile, lines.entries())

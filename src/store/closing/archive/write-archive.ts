@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import { closedTable, listClosings, type Closing } from '../closings.ts'
-import { beginSnapshot } from '../../cluster/snapshot.ts'
+import { beginSnapshotSql } from '../../cluster/snapshot.ts'
 import type { OpenClient, Queryable } from '../../connection/open-client.ts'
 import { findLatestCheckpoint } from '../../proofs/proof-log.ts'
 import { archiveFormat, ArchiveRefused, entriesName, formatEntry, formatOutcome, openTally } from './archive-file.ts'
@@ -42,7 +42,7 @@ export function refuseCluster(client: OpenClient): void {
 /** The two files of the period, and what its manifest says of them. */
 export async function writeArchive(client: OpenClient, period: number, options: WriteOptions): Promise<Manifest> {
   refuseCluster(client)
-  await client.query(beginSnapshot)
+  await client.query(beginSnapshotSql)
   try {
     const closing = await getCountedClosing(client, period)
     const onProgress = (done: number) => options.onProgress?.(done, closing.transfers)
