@@ -10,7 +10,6 @@ const reasons: Readonly<Record<string, string>> = {
   'test/audit-before-effect.test.ts': 'it watches the changes of one server by triggers',
   'test/plans.test.ts': 'it reads the plans of one server',
   'test/hold-plans.test.ts': 'it reads the plans of one server',
-  'src/actions/money/read-wallet.test.ts': 'it reads the plans of one server',
   'src/cli/doctor.test.ts': 'it judges the role and the settings of the server that the tests bring',
   'test/postgres.test.ts': 'it is about the servers of the tests themselves',
   'test/other-postgres.test.ts': 'it is about other versions of PostgreSQL',

@@ -183,9 +183,10 @@ describe.skipIf(isOnCluster)('a filter', () => {
   })
 })
 
-describe.skipIf(isOnCluster)('a closing', () => {
+describe('a closing', () => {
   test('gives up beside a long reader, and names it; payments go on meanwhile', async () => {
-    const people = await users(1)
+    const [other, ...people] = await users(2)
+    await opened.service.writer.post(posting(other!, 1n))
     const reader = await patient('a long report')
     await reader.query('begin; select count(*) from transfers')
     const refused = closeUnindexed(3).catch((error: Error) => error.message)

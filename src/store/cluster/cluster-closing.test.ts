@@ -1,12 +1,59 @@
-/** Closing a period on a cluster of which a worker is away. */
-import { expect, setDefaultTimeout } from 'bun:test'
+/** Closing periods on a cluster: beside traffic on every node, and while a worker is away. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { newClient } from '../../../test/client.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { describeOnServers, testLoss } from '../../../test/lost-worker.ts'
-import { operator } from '../../../test/service.ts'
+import { findCluster } from '../../../test/postgres.ts'
+import { newApp, newUsers, openTestService, operator } from '../../../test/service.ts'
 import { closePeriod } from '../../actions/money/close-period.ts'
 import { listClosings } from '../closing/closings.ts'
+import { verifyBooks } from '../verify/verify.ts'
 
 setDefaultTimeout(600_000)
+
+const nodes = await findCluster()
+
+const groupsSql = `select count(distinct case when writer > 0 then 0 else -writer / 100000 end)::int as groups from positions`
+
+// TEST_DATABASE_URL names no cluster where this is skipped.
+test.skipIf(nodes === undefined)(
+  'beside closings, whichever node coordinates a batch, a reference is used once and its repeats get the first answer',
+  async () => {
+    const { app, service, close } = await openTestService({ WRITER_LANES: String(nodes!.length) })
+    const credentials = await newApp(service)
+    const backend = newClient((request) => app.fetch(request), credentials)
+    const users = (await newUsers(service, credentials, 12)).map(({ serviceUserId }) => serviceUserId)
+    const credit = async (user: string, reference: string) => {
+      const { status, body } = await backend.credit(user, 1, reference)
+      return { status, id: body['transactionId'], isRepeat: body['replayed'] }
+    }
+    const first: { user: string; reference: string; id: unknown }[] = []
+    const over = new AbortController()
+    const traffic = users.map(async (user, i) => {
+      for (let round = 0; !over.signal.aborted; round++) {
+        const reference = `${user} ${round}`
+        const { status, id } = await credit(user, reference)
+        expect(status).toBe(200)
+        first.push({ user, reference, id })
+        const earlier = first[(round * 7 + i) % first.length]!
+        const repeated = { status: 200, id: earlier.id, isRepeat: true }
+        expect(await credit(earlier.user, earlier.reference)).toEqual(repeated)
+      }
+    })
+    for (let id = 1; id <= 3; id++) {
+      const before = first.length
+      await eventually(() => first.length > before + users.length, true)
+      expect(await closePeriod(service.db.connection, operator)).toMatchObject([{ id }])
+    }
+    await eventually(async () => (await service.db.pool.query(groupsSql)).rows, [{ groups: nodes!.length }])
+    over.abort()
+    await Promise.all(traffic)
+    const repeats = await Promise.all(first.map(({ user, reference }) => credit(user, reference)))
+    expect(repeats).toEqual(first.map(({ id }) => ({ status: 200, id, isRepeat: true })))
+    expect(await verifyBooks(service.db.connection)).toMatchObject({ faults: 0, transfers: first.length })
+    await close()
+  },
+)
 
 describeOnServers(() => {
   testLoss(
