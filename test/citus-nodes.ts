@@ -16,6 +16,8 @@ export type CitusNode = {
   readonly start: () => Promise<void>
   /** `kill -9` of the server. */
   readonly kill: () => Promise<void>
+  /** `pg_ctl restart -m immediate`. */
+  readonly restart: () => Promise<void>
   /** Stops every process of the server: its connections stay open, and nothing answers. */
   readonly freeze: () => Promise<void>
   readonly thaw: () => Promise<void>
@@ -61,7 +63,7 @@ export async function startCluster({ binDir, user }: Programs, count: number) {
   await query(connection, `select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`)
   await query(connection, `select citus_set_node_property('127.0.0.1', ${coordinator.port}, 'shouldhaveshards', false)`)
   for (const { port } of workers) await query(connection, `select citus_add_node('127.0.0.1', ${port})`)
-  return { workers, connection, remove }
+  return { coordinator, workers, connection, remove }
 }
 
 export async function createDatabases(nodes: readonly CitusNode[], name: string): Promise<void> {
@@ -120,6 +122,10 @@ export async function startNodes(binDir: string, count: number, user: string): P
       url: `postgres://postgres@127.0.0.1:${port}/`,
       start,
       kill: async () => void process.kill(await readPid(data), 'SIGKILL'),
+      restart: async () => {
+        await runWell(pgCtl('-m', 'immediate', 'stop'))
+        await start()
+      },
       freeze: () => signalAll(data, 'SIGSTOP'),
       thaw: () => signalAll(data, 'SIGCONT'),
     })
@@ -127,8 +133,12 @@ export async function startNodes(binDir: string, count: number, user: string): P
   return {
     nodes,
     remove: async () => {
-      for (let i = 0; i < count; i++)
-        await run(asServer([join(binDir, 'pg_ctl'), '-D', join(folder, `node${i}`), '-m', 'immediate', 'stop']))
+      for (let i = 0; i < count; i++) {
+        const data = join(folder, `node${i}`)
+        // A server that a failed test left stopped does not end.
+        await signalAll(data, 'SIGCONT').catch(() => {})
+        await run(asServer([join(binDir, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop']))
+      }
       await rm(folder, { recursive: true, force: true })
     },
   }

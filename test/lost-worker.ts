@@ -1,6 +1,6 @@
 /** A cluster of servers that a test starts, one of whose workers leaves and comes back. */
 import { describe, test } from 'bun:test'
-import { findPrograms, startCluster } from './citus-nodes.ts'
+import { findPrograms, startCluster, type CitusNode } from './citus-nodes.ts'
 import { openClusterLedger, type ClusterLedger } from './cluster-ledger.ts'
 
 export type Worker = {
@@ -47,15 +47,15 @@ export function testLoss(
   })
 }
 
-/** A ledger on two workers, and the second of them. */
+/** A ledger on two workers, the second of them, and the coordinator. */
 export async function withServers(
   users: number,
-  work: (ledger: ClusterLedger, worker: Awaited<ReturnType<typeof startCluster>>['workers'][number]) => Promise<void>,
+  work: (ledger: ClusterLedger, worker: CitusNode, coordinator: CitusNode) => Promise<void>,
 ): Promise<void> {
-  const { workers, connection, remove } = await startCluster(programs!, 2)
+  const { coordinator, workers, connection, remove } = await startCluster(programs!, 2)
   try {
     const ledger = await openClusterLedger(connection, { users })
-    await work(ledger, workers[1]!)
+    await work(ledger, workers[1]!, coordinator)
     await ledger.close()
   } finally {
     await remove()

@@ -4,13 +4,14 @@ import { PassThrough } from 'node:stream'
 import { openClusterLedger, openImitatedLedger } from '../../../test/cluster-ledger.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { openForwarder } from '../../../test/forwarder.ts'
-import { describeOnServers, testLoss } from '../../../test/lost-worker.ts'
+import { describeOnServers, testLoss, withServers } from '../../../test/lost-worker.ts'
 import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
 import { sortByNode } from '../../../test/sort-by-node.ts'
 import { closeLedger } from '../closing/close-ledger.ts'
 import { listClosings } from '../closing/closings.ts'
 import { exportBooks } from '../copy/export.ts'
 import { transact, type Connection } from '../connection/database.ts'
+import type { OpenClient } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { beginCheckStep } from '../verify/books-check.ts'
 import { verifyBooks } from '../verify/verify.ts'
@@ -156,4 +157,51 @@ describeOnServers(() => {
       expect(await listClosings(client)).toEqual([])
     },
   )
+
+  test('a worker that is stopped in the middle of the exchange keeps it waiting, until the coordinator is restarted', async () => {
+    await withServers(people, async (ledger, worker, coordinator) => {
+      const { connection, backend } = ledger
+      const { wallets, references } = await sortByNode(ledger, worker.port)
+      const credit = async () => (await backend.credit(wallets.living[0]!, 1, references.living.pop())).status
+      expect(await credit()).toBe(200)
+      const client = await openClient(connection, { name: 'test', settings: { statement_timeout: '0' } })
+      const query = (async (asked: string, ...rest: []) => {
+        if (asked.startsWith?.('alter table transfers rename')) await worker.freeze()
+        return await client.query(asked, ...rest)
+      }) as OpenClient['query']
+      const closing = closeLedger(connection, { ...client, query }, { record: async () => {} })
+      expect(await messageOf(closing)).toContain('did not answer while the tables were exchanged')
+      expect(await credit()).toBe(503)
+      await coordinator.restart()
+      await eventually(credit, 200)
+      await worker.thaw()
+      const after = await openClient(connection, { name: 'test' })
+      expect(await listClosings(after)).toEqual([])
+      await after.end()
+      expect(await messageOf(verifyBooks(connection))).toBe('done')
+    })
+  })
+
+  test('a command that stands still in the middle of the exchange keeps no debit waiting for long', async () => {
+    await withServers(2, async (ledger) => {
+      const { connection, backend, users } = ledger
+      expect((await backend.credit(users[0]!, 1, 'first')).status).toBe(200)
+      const client = await openClient(connection, {
+        name: 'test',
+        settings: { idle_in_transaction_session_timeout: '0' },
+      })
+      const halted = Promise.withResolvers<void>()
+      const query = (async (asked: string, ...rest: []) => {
+        if (!asked.startsWith?.('alter table transfers rename')) return await client.query(asked, ...rest)
+        halted.resolve()
+        return await new Promise(() => {})
+      }) as OpenClient['query']
+      const closing = messageOf(closeLedger(connection, { ...client, query }, { record: async () => {}, attempts: 1 }))
+      await halted.promise
+      expect((await backend.credit(users[0]!, 1, 'second')).status).toBe(200)
+      client.destroy()
+      void closing
+      await ledger.expectExact(2)
+    })
+  })
 })

@@ -14,6 +14,7 @@ export function distributeBesideSql(name: 'transfers' | 'outcomes', beside: stri
 /** Half a second is usual. */
 const prepareWithinMs = 10_000
 const exchangeWithinMs = 10_000
+const rollbackWithinMs = 2_000
 /** The coordinator ends the transaction of a command that stands still, and a statement of a node that is slow. */
 const limitsSql = [
   'set local idle_in_transaction_session_timeout = 2000',
@@ -52,7 +53,8 @@ export async function changeTables(
     for (const statement of [...limitsSql, blockWritersSql, ...statements]) await client.query(statement)
   }
   // A node that falls silent in here keeps the lock: the server process that waits for it cannot be ended.
-  await within(client, exchangeWithinMs, exchange()).catch((error: unknown) => {
+  await within(client, exchangeWithinMs, exchange()).catch(async (error: unknown) => {
+    await within(client, rollbackWithinMs, client.query('rollback')).catch(() => {})
     if (!client.isLost()) throw error
     throw new Error(
       `A server of the cluster did not answer while the tables were exchanged (${String(error)}). Payments may wait until it does: npx billfold doctor names it. Then see with npx billfold period list whether the period is closed.`,
