@@ -18,7 +18,7 @@ const heldAtMostMs = 2_000
 const waitsAtMostMs = 3_000
 
 /** A sentence for the operator. Nothing was changed, and writers go on. */
-export class NodesSilent extends DatabaseUnavailable {
+class NodesSilent extends DatabaseUnavailable {
   override name = 'NodesSilent'
 
   constructor(names: readonly string[]) {
