@@ -67,9 +67,6 @@ export const eventGuards: readonly Guarded[] = [
     mutants: [
       [`'{}', $1::integer = 0`, `'{}', false`],
       ['where (${clients}::text[])[part] is not null', ``],
-      [`from operation where ordinal is not null having`, `from operation having`],
-      ['having count(*) > 0 and ${client} is not null', 'having count(*) > 0'],
-      [`isOnePart: apps.length === 1`, `isOnePart: true`],
       [`where e.counter_account not like 'app:%' or e.counter_account = 'app:' || l.client_id`, ``],
       [`e.wallet_id and l.disconnected_at is null and`, `e.wallet_id and`],
     ],

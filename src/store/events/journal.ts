@@ -32,7 +32,7 @@ function linkUuidOf(serviceUserId: string): string | undefined {
   return /^su_[0-9a-f]{32}$/.test(serviceUserId) ? serviceUserId.slice(3) : undefined
 }
 
-/** The parameters of the fast statement with `fastJournalOf`, in their order. */
+/** The parameters of the fast statement with `fastJournalValues`, in their order. */
 export const journalParameters = { links: '$17', firsts: '$18', clients: '$19' } as const
 const { links, firsts, clients } = journalParameters
 
@@ -43,11 +43,7 @@ export const reportedToSql = `(${clients}::text[])[width_bucket(ordinal, ${first
  * The CTE of the fast statement. It aggregates the rows of `operation`, which come from `moved`, so it draws no serial before every
  * wallet of the batch is locked. A refusal has no ordinal, so it is in no part. A new hold has no entry: its number is 0.
  */
-export function fastJournalSql(
-  writer: string,
-  { hasHolds, isOnePart }: { readonly hasHolds: boolean; readonly isOnePart: boolean },
-): string {
-  if (isOnePart) return onePartSql(writer)
+export function fastJournalSql(writer: string, { hasHolds }: { readonly hasHolds: boolean }): string {
   const [column, sequence, holdIds] = hasHolds
     ? [', hold_ids', 'coalesce(sequence, 0)', holdIdsSql]
     : ['', 'sequence', '']
@@ -58,16 +54,6 @@ export function fastJournalSql(
       array_agg(${sequence} order by ordinal) as sequences${holdIds}
     from operation group by part order by part
   ) as of_batch where (${clients}::text[])[part] is not null
-)`
-}
-
-/** Without groups, which cost each debit of a batch of 40 a microsecond. `firsts` has one value, 1. */
-const onePartSql = (writer: string) => {
-  const client = `(${clients}::text[])[(${firsts}::bigint[])[1]]`
-  return `journalled as (
-  insert into journal (writer, client_id, link_ids, sequences)
-  select ${writer}::integer, ${client}, array_agg((${links}::uuid[])[ordinal] order by ordinal), array_agg(sequence order by ordinal)
-  from operation where ordinal is not null having count(*) > 0 and ${client} is not null
 )`
 }
 
@@ -84,17 +70,14 @@ type Asked = { readonly by: JournalEntry | { readonly walletId: string }; readon
 /** Of a posting without events. Its part of the batch has no app, and no row. */
 const noLink = '0'.repeat(32)
 
-export type FastJournal = {
-  readonly values: readonly (string | Buffer)[]
-  /** Whether the batch becomes one row of the journal. */
-  readonly isOnePart: boolean
-}
-
 /**
  * The link of each posting; where each part of the batch begins, and its app. A part is a row of the journal, so the postings of an app
  * follow each other. A column with the part of each posting, and links as text, would cost the database a microsecond a debit.
  */
-export function fastJournalOf(postings: readonly Asked[], { hasHolds }: { readonly hasHolds: boolean }): FastJournal {
+export function fastJournalValues(
+  postings: readonly Asked[],
+  { hasHolds }: { readonly hasHolds: boolean },
+): readonly (string | Buffer)[] {
   const mostPerRow = hasHolds ? maxWithHolds : maxEntriesPerRow
   const linkIds: string[] = []
   const beginnings: number[] = []
@@ -111,12 +94,7 @@ export function fastJournalOf(postings: readonly Asked[], { hasHolds }: { readon
     }
     left--
   }
-  const values = [
-    hexUuidArray(linkIds),
-    plainArray(beginnings, (first) => first),
-    textArray(apps, (clientId) => clientId),
-  ]
-  return { values, isOnePart: apps.length === 1 }
+  return [hexUuidArray(linkIds), plainArray(beginnings, (first) => first), textArray(apps, (clientId) => clientId)]
 }
 
 /** The link of an app and a user, or the last one after a disconnect: the app has its holds until they end. */

@@ -9,7 +9,7 @@ import { walletClockSql } from '../cluster/batch.ts'
 import { bigintArray, hexUuidArray, plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
 import { lastMarkSql, noMark } from '../closing/closings.ts'
 import type { Queryable } from '../connection/database.ts'
-import { fastJournalOf, fastJournalSql, hasEvents, journalParameters } from '../events/journal.ts'
+import { fastJournalSql, fastJournalValues, hasEvents, journalParameters } from '../events/journal.ts'
 import { referenceKeyOfUuid, type Outcome, type OutcomeRefusal } from '../outcomes.ts'
 import { holdParts, holdPartsOnNodes, holdValues, noHolds, placedHold, type HoldParts } from './fast-holds.ts'
 import type { StepKind } from './hold-book.ts'
@@ -23,8 +23,6 @@ type TextParts = {
   readonly holdParts: (first: number, isJournalled: boolean) => HoldParts
   /** For a batch with entries to report. The journal costs the other ones nothing. */
   readonly isJournalled: boolean
-  /** For a batch of one row of the journal, without holds. */
-  readonly isOnePart?: boolean
   /** For a batch with new holds. They too cost the other ones nothing. */
   readonly hasHolds: boolean
   /** False for a batch of new holds alone: to prepare for entries costs each of 64 holds a microsecond. */
@@ -61,16 +59,7 @@ const usualParameters = 16
  * statement moves nothing if a further one was closed.
  */
 function sqlOf(parts: TextParts): string {
-  const {
-    changeSql,
-    clockSql,
-    holdParts: partsOf,
-    isJournalled,
-    isOnePart = false,
-    hasHolds,
-    hasEntries,
-    newSince,
-  } = parts
+  const { changeSql, clockSql, holdParts: partsOf, isJournalled, hasHolds, hasEntries, newSince } = parts
   const isExpectedNew = newSince !== undefined
   // References that are expected to be new are in no closed period, so neither in an archived one.
   const hasArchive = !isExpectedNew && parts.hasArchive
@@ -106,7 +95,7 @@ with change as (${changeSql(holds)}
   select u.wallet_id, null, u.balance, 0, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'${isJournalled ? ', null' : ''}${holds.noColumns}
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
   join unmoved u on u.n = o.n where not u.is_frozen
-), ${ledgerRowsSql('$16', { hasHolds, hasEntries })}${holds.rows}${isJournalled ? `, ${fastJournalSql('$16', { hasHolds, isOnePart })}` : ''}
+), ${ledgerRowsSql('$16', { hasHolds, hasEntries })}${holds.rows}${isJournalled ? `, ${fastJournalSql('$16', { hasHolds })}` : ''}
 select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end${isExpectedNew ? `, array[${lastMarkSql}]` : ''} from (
   select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(held), array_agg(answer)${holds.time} from (
     select n, wallet_id, balance, held, 'moved' as answer${holds.timeOfMoved} from moved
@@ -152,7 +141,7 @@ const resolved = {
   hasArchive: false,
 } as const
 
-type Variant = Pick<TextParts, 'isJournalled' | 'isOnePart' | 'hasHolds' | 'hasEntries'>
+type Variant = Pick<TextParts, 'isJournalled' | 'hasHolds' | 'hasEntries'>
 
 const textsOf = (parts: Omit<TextParts, keyof Variant>) => {
   const named = (name: string, variant: Variant) => ({
@@ -165,10 +154,8 @@ const textsOf = (parts: Omit<TextParts, keyof Variant>) => {
       named(`post-fast${suffix}`, { isJournalled: false, ...variant }),
       named(`post-fast-journal${suffix}`, { isJournalled: true, ...variant }),
     ] as const
-  const entries = { hasHolds: false, hasEntries: true }
   return {
-    entriesInOnePart: named('post-fast-journal-one', { isJournalled: true, isOnePart: true, ...entries }),
-    entries: plainAndJournalled('', entries),
+    entries: plainAndJournalled('', { hasHolds: false, hasEntries: true }),
     mixed: plainAndJournalled('-mixed', { hasHolds: true, hasEntries: true }),
     holds: plainAndJournalled('-holds', { hasHolds: true, hasEntries: false }),
   }
@@ -260,10 +247,8 @@ export async function postFast(
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
   const statements = links ? clusterStatements : newSince === undefined ? fastStatements : statementsForNew(newSince)
   const hasEntries = !batch.every(isNewHold)
-  const journal = isJournalled ? fastJournalOf(asked, { hasHolds }) : undefined
   const [plain, journalled] = statements[hasHolds ? (hasEntries ? 'mixed' : 'holds') : 'entries']
-  const statement = !journal ? plain : journal.isOnePart && !hasHolds ? statements.entriesInOnePart : journalled
-  const columns = await queryArrays(db, statement, [
+  const columns = await queryArrays(db, isJournalled ? journalled : plain, [
     ...linkValues,
     bigintArray(changes, ({ sum }) => sum.netMinor),
     bigintArray(changes, ({ postings, sum }) => postings.length - sum.holds),
@@ -279,7 +264,7 @@ export async function postFast(
     textArray(asked, (posting) => posting.referenceId),
     textArray(asked, (posting) => posting.description),
     String(writer),
-    ...(journal ? journal.values : []),
+    ...(isJournalled ? fastJournalValues(asked, { hasHolds }) : []),
     ...(hasHolds ? holdValues(changes, planned) : []),
     ...(hasHolds && links ? [textArray(changes, ({ link }) => link.clientId)] : []),
   ])
