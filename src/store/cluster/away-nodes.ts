@@ -13,7 +13,7 @@ const connectWithinMs = 1_000
 export const askWithinMs = 4_000
 
 /**
- * On a connection of its own: the coordinator would ask over connections that it has already, and a node that is silent gets no limit
+ * On a separate connection: the coordinator would ask over connections that it has already, and a node that is silent gets no limit
  * there. `onAway` uses the same connection. None are away on plain PostgreSQL.
  */
 export async function findAwayNodes(

@@ -1,4 +1,4 @@
-/** The lock under which all nodes take their snapshots ends by itself, whatever the nodes and the process do. */
+/** The lock under which all nodes take their snapshots ends by itself, even when a node or the process does not answer. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { PassThrough } from 'node:stream'
 import { openClusterLedger, openImitatedLedger } from '../../../test/cluster-ledger.ts'

@@ -1,4 +1,4 @@
-/** No transaction commits on any node while some work is done, for a time that has a bound whatever the nodes do. */
+/** No transaction commits on any node while some work is done, for a time that has a bound even when a node does not answer. */
 import { commit } from '../connection/database.ts'
 import { DatabaseUnavailable } from '../connection/database-unavailable.ts'
 import { limitTime, type Connection, type OpenClient } from '../connection/open-client.ts'
@@ -29,7 +29,7 @@ class NodesSilent extends DatabaseUnavailable {
 
 /**
  * `work` asks the nodes, over other connections. A server process that waits for a silent node cannot be ended, so the one that holds
- * the lock asks none: the coordinator ends its transaction after the limit, even when this process stands still. Throws `NodesSilent`
+ * the lock asks none: the coordinator ends its transaction after the limit, even when this process is stopped. Throws `NodesSilent`
  * when the lock ended before the work did.
  */
 export async function whileWritersWait(connection: Connection, work: () => Promise<unknown>): Promise<void> {

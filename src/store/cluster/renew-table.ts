@@ -15,7 +15,7 @@ export function distributeBesideSql(name: 'transfers' | 'outcomes', beside: stri
 const prepareWithinMs = 10_000
 const exchangeWithinMs = 10_000
 const rollbackWithinMs = 2_000
-/** The coordinator ends the transaction of a command that stands still, and a statement of a node that is slow. */
+/** The coordinator ends the transaction of a command that is stopped, and a statement of a node that is slow. */
 const limitsSql = [
   'set local idle_in_transaction_session_timeout = 2000',
   `set local statement_timeout = ${exchangeWithinMs / 2}`,

@@ -1,4 +1,5 @@
 /** One snapshot on all nodes. Citus passes the isolation level of a transaction to the nodes, but each node takes its own snapshot. */
+import type { Transaction } from '../connection/database.ts'
 import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
 import { one } from '../connection/rows.ts'
 import { whileWritersWait } from './block-writers.ts'
@@ -43,8 +44,13 @@ async function beginOnCluster(connection: Connection, all: readonly OpenClient[]
   await takeSnapshots(connection, all)
 }
 
+/** In a transaction that has no snapshot yet: it gets one, the same on every node. Plain PostgreSQL takes it by itself. */
+export async function takeSnapshot(connection: Connection, tx: Transaction): Promise<void> {
+  if (tx.isCluster()) await takeSnapshots(connection, [tx])
+}
+
 /** In transactions on the coordinator that have no snapshot yet. All get the same one, on every node. */
-export async function takeSnapshots(connection: Connection, all: readonly Queryable[]): Promise<void> {
+async function takeSnapshots(connection: Connection, all: readonly Queryable[]): Promise<void> {
   await whileWritersWait(connection, async () => {
     await Promise.all(all.map((client) => client.query(touchNodesSql)))
   })

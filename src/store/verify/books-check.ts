@@ -2,7 +2,7 @@
 import { isClosedTableSql } from '../closing/closings.ts'
 import type { Connection, Queryable, Transaction } from '../connection/database.ts'
 import { rewritesOnNodesSql } from '../cluster/rewrites.ts'
-import { keepPeriodsSql, oneSnapshotPerNodeSql, takeSnapshots } from '../cluster/snapshot.ts'
+import { keepPeriodsSql, oneSnapshotPerNodeSql, takeSnapshot } from '../cluster/snapshot.ts'
 import { locks, tryLock } from '../locks.ts'
 import { one } from '../connection/rows.ts'
 
@@ -150,7 +150,7 @@ const stepSql = `set transaction isolation level repeatable read; set local stat
  */
 export async function beginCheckStep(tx: Transaction, connection: Connection, isSecond: boolean): Promise<void> {
   await tx.query({ text: `${stepSql}; ${keepPeriodsSql}`, onCluster: `${stepSql}; ${oneSnapshotPerNodeSql}` })
-  if (isSecond && tx.isCluster()) await takeSnapshots(connection, [tx])
+  if (isSecond) await takeSnapshot(connection, tx)
 }
 
 /** From the server's statistics, which lag by some seconds and restart at zero after a crash. */
