@@ -13,6 +13,7 @@ import {
 } from '../../../test/service.ts'
 import { letPass } from '../../../test/time.ts'
 import { findEndpoint, listAttempts } from '../../store/events/endpoints.ts'
+import { updateLinkDisconnected } from '../../store/links.ts'
 import { numberEvents } from '../../store/events/number-events.ts'
 import type { WriterClient } from '../../store/writer/connection.ts'
 import { deliverEvent } from '../../work/deliver-event.ts'
@@ -154,6 +155,17 @@ describe('while all is well', () => {
       ({ event: { data } }) => 'serviceUserId' in data && data.serviceUserId === users[0]!.serviceUserId,
     )
     expect(ofFirst.map(({ event }) => own(event))).toEqual([2, 3, 4, 5, 17, 18])
+  })
+
+  test('an event that was numbered before the user disconnected the app is delivered after it', async () => {
+    const { userId, serviceUserId } = users[0]!
+    await credit(0)
+    await updateLinkDisconnected(opened.service.db.pool, userId, serviceUserId)
+    await numberEvents(opened.service.db)
+    await deliver()
+    const sent = receiver.received.map(({ event }) => event)
+    expect(sent.map(({ type }) => type)).toEqual(['wallet.credited', 'link.disconnected'])
+    expect(sent.map(({ data }) => data)).toMatchObject([{ serviceUserId, sequence: 1 }, { serviceUserId }])
   })
 
   test('an endpoint gets the types it chose, and its cursor passes the others', async () => {
@@ -321,6 +333,19 @@ describe('an ill endpoint', () => {
     await credit(1, 2, 3)
     await deliver()
     expect(received()).toEqual([1, 2])
+  })
+
+  test('that reads an event and says nothing is given up after its time, and gets the same event again', async () => {
+    receiver.answer = () => new Promise(() => {})
+    await credit(0)
+    await deliver()
+    expect([await delivered(), (await endpoint()).lastError]).toEqual([0, 'No answer within 15 seconds.'])
+    receiver.answer = ok
+    await pass(3_600_000)
+    await deliver()
+    const [first, second] = receiver.received
+    expect([receiver.received.length, await delivered()]).toEqual([2, 1])
+    expect(second).toEqual(first)
   })
 
   test('a redirect is no success, and is not followed', async () => {
