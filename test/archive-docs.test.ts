@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openArchiveBench } from './archived-period.ts'
 import { callCommand } from './command.ts'
+import { blocks, box } from './deploy/runbooks.ts'
 import { findCluster } from './postgres.ts'
 import { newUser } from './service.ts'
 import { ensureProgram } from './system-package.ts'
@@ -16,8 +17,8 @@ const isOnCluster = (await findCluster()) !== undefined
 const bench = await openArchiveBench()
 afterAll(() => bench.stop())
 
-const page = await readFile(join(docs, 'operations/archive.md'), 'utf8')
-const lines = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].flatMap(([, block]) => block!.trim().split('\n'))
+const names = ['close-period', 'write-archive', 'drop-archive', 'restore-archive']
+const lines = names.flatMap((name) => box(name))
 const [prefix, folder] = ['npx billfold ', '/mnt/archive']
 
 async function run(line: string): Promise<string> {
@@ -33,6 +34,10 @@ async function run(line: string): Promise<string> {
   return said
 }
 
+test('the page has these blocks of commands, in this order', () => {
+  expect(blocks.filter(({ page }) => page === 'archive.md').map(({ name }) => name)).toEqual(names)
+})
+
 test.skipIf(isOnCluster)('every command of the page does what the page says', async () => {
   await ensureProgram('zstd', 'zstd')
   const { client, service, credentials, query } = bench
@@ -44,6 +49,9 @@ test.skipIf(isOnCluster)('every command of the page does what the page says', as
     said.set(line, await run(line))
     // EVENTS_DAYS later.
     if (line.endsWith('period close')) await bench.settle()
+    // What the table of refusals names.
+    if (line.includes('archive write'))
+      expect(await callCommand(['hold', 'list'], bench.environment)).toMatchObject({ exitCode: 0 })
     if (line.includes('archive drop'))
       expect(await query('select closing_id from archives')).toEqual([{ closing_id: 1 }])
   }
