@@ -99,7 +99,7 @@ export const staying: Readonly<Record<string, string>> = {
   event_pages: 'those of the last EVENTS_DAYS: see deleteOldEvents',
   event_cursors: 'one for each connection that writes at a time',
   event_heads: 'one for each app at most',
-  stalled_journal: 'rows of an app with a row that cannot become events, until somebody repairs that row',
+  stalled_journal: 'rows of an app with a row that cannot become events, until an operator repairs that row',
   endpoints: 'made by people, five for each app at most',
   endpoint_attempts: 'the last thousand of each endpoint',
   wallet_heads: 'one for each wallet; without it no entry of the wallet can be proven',

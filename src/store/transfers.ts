@@ -186,7 +186,7 @@ export async function findFirstSequenceAt(db: Queryable, walletId: string, at: D
   return maybe(rows)?.low ?? 1
 }
 
-/** Those of a time range that are in the database: from `bottom` up to, without, `top`. */
+/** The sequences of a time range that are in the database: from `bottom` up to, without, `top`. */
 export type Sequences = { readonly bottom: number; readonly top: number; readonly hasArchived: boolean }
 
 /** `hasArchived`: older entries of the range may be in the archive. A range that ends before the wallet begins has none. */

@@ -366,7 +366,7 @@ test.each([
   ['a fact with a hold', { link_ids: `{${uuid}}`, sequences: '{}', fact: 'wallet.frozen', hold_ids: `{${uuid}}` }],
   ['a batch that waits for its number by itself', { link_ids: `{${uuid}}`, sequences: '{1}', awaits_number: true }],
   ['an app that does not exist', { client_id: 'app_none', link_ids: `{${uuid}}`, sequences: '{1}' }],
-])('a row of the journal with %s stops the numbers of its app alone, until somebody deletes it', async (_, row) => {
+])('a row of the journal with %s stops the numbers of its app alone, until an operator deletes it', async (_, row) => {
   const { service } = opened
   const { clientId: other } = await newAppWithEvents(service)
   const clientId = 'client_id' in row ? row.client_id : (await newAppWithEvents(service)).clientId
