@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { newApp, newUsers, openTestService, type TestService } from './service.ts'
-import { openBalanceReader } from '../src/store/shared-reader.ts'
+import { DatabaseUnavailable } from '../src/store/connection/database-unavailable.ts'
+import { openBalanceReader, openSessionReader } from '../src/store/shared-reader.ts'
 import { placesPerTurn } from '../src/store/writer/turns.ts'
 
 setDefaultTimeout(60_000)
@@ -37,4 +38,22 @@ test('a turn of the event loop gives at most 128 answers of the look-ups that sh
   expect(found).toEqual(Array.from({ length: 512 }, () => clientId))
   // A turn may end, and the next one begin, between two callbacks of `setImmediate`.
   expect(Math.max(...answers.values())).toBeLessThanOrEqual(2 * placesPerTurn)
+})
+
+test('while each read is slow, a look-up that waited for too many others is refused, and those before it are answered', async () => {
+  const { db } = opened.service
+  const within = (limitMs: number) => {
+    const { query } = db.pool.within(limitMs)
+    return {
+      query: async (asked: { text: string }) => {
+        await Bun.sleep(1_000)
+        return await query(asked)
+      },
+    }
+  }
+  const reader = openSessionReader(Object.assign({}, db, { pool: { ...db.pool, within } }))
+  const hashes = Array.from({ length: 512 }, (_, i) => i.toString(16).padStart(64, '0'))
+  const outcomes = await Promise.all(hashes.map((hash) => reader.find('', hash).catch((error: unknown) => error)))
+  expect(outcomes.filter((each) => each === undefined).length).toBeGreaterThan(0)
+  expect(outcomes.at(-1)).toBeInstanceOf(DatabaseUnavailable)
 })
