@@ -135,8 +135,8 @@ function Archived({ periods }: { periods: readonly number[] }) {
   const last = periods.at(-1)!
   return (
     <Line kind="note" title={last === 1 ? 'Period 1 is in the archive' : `Periods 1 to ${last} are in the archive`}>
-      Their entries were checked before. The checks above begin after the last archived entry of each wallet, and{' '}
-      <code>npx billfold verify</code> also compares what the database keeps of the others.
+      The archived entries were checked before they were archived. The checks above begin after the last archived entry
+      of each wallet, and <code>npx billfold verify</code> also compares what the database keeps of them.
     </Line>
   )
 }
