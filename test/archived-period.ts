@@ -6,19 +6,30 @@ import { join } from 'node:path'
 import { closePeriod } from '../src/actions/money/close-period.ts'
 import { verifyLog } from '../src/actions/proofs/verify-log.ts'
 import type { Service } from '../src/actions/service.ts'
+import type { Connection } from '../src/store/connection/database.ts'
 import { verifyBooks } from '../src/store/verify/verify.ts'
 import { newClient } from './client.ts'
 import { callCommand } from './command.ts'
 import { newestSigned, queryEach, sealAll } from './sealed-books.ts'
-import { newApp, openTestService, operator, type TestService } from './service.ts'
+import { newApp, openTestService, operator, type Credentials, type TestService } from './service.ts'
 
 export type ArchiveBench = Awaited<ReturnType<typeof openArchiveBench>>
 
-export async function openArchiveBench() {
-  const folder = await mkdtemp(join(tmpdir(), 'billfold-archive-'))
-  const opened: TestService = await openTestService()
+/** `copied`: on a database that `fill` makes a copy of that one, with its app and its files. */
+export async function openArchiveBench(
+  copied?: {
+    readonly from: { readonly folder: string; readonly credentials: Credentials }
+    readonly fill: (empty: Connection) => Promise<unknown>
+  },
+  settings: Record<string, string> = {},
+) {
+  const folder = copied?.from.folder ?? (await mkdtemp(join(tmpdir(), 'billfold-archive-')))
+  const opened: TestService = await openTestService(settings, undefined, async (connection) => {
+    await copied?.fill(connection)
+    return connection
+  })
   const { service } = opened
-  const credentials = await newApp(service)
+  const credentials = copied?.from.credentials ?? (await newApp(service))
   const client = newClient(opened.app.fetch, credentials)
   const query = async <T>(sql: string, values: unknown[] = []) => (await service.db.pool.query(sql, values)).rows as T[]
   const environment = { DATABASE_URL: opened.databaseUrl }
@@ -53,7 +64,7 @@ export async function openArchiveBench() {
     },
     stop: async () => {
       await opened.close()
-      await rm(folder, { recursive: true })
+      if (!copied) await rm(folder, { recursive: true })
     },
   }
 }
@@ -68,7 +79,7 @@ export async function settle(service: Service): Promise<void> {
 export async function setBack({ db }: Service, days: number): Promise<void> {
   const entries = ['transfers', 'outcomes'].map(
     (table) => `alter table ${table} disable trigger user; grant update on ${table} to current_user;
-      update ${table} set created_at = created_at - interval '${days} days';
+      update ${table} set created_at = (created_at at time zone 'UTC' - interval '${days} days') at time zone 'UTC';
       alter table ${table} enable trigger user; revoke update on ${table} from current_user;`,
   )
   await queryEach(

@@ -4,6 +4,7 @@ const reasons: Readonly<Record<string, string>> = {
     'it is about a statement of one server; a cluster captures in the careful lane',
   'src/store/events/number-events.test.ts':
     'it writes the journal by statements of one server; cluster-events.test.ts tests the numbers of a cluster',
+  'src/store/verify/right-stretches.test.ts': 'it is about a statement of one server',
   'src/store/embedded/': 'it is about the embedded server',
   'src/store/migrations/': 'it makes and drops whole schemas, before they are spread',
   'bench/history.test.ts': 'it fills tables before they are spread',

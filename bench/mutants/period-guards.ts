@@ -6,6 +6,7 @@ const closing = 'src/store/closing/closing.test.ts'
 const archive = 'src/store/closing/archive/archive.test.ts'
 const archived = 'src/store/closing/archive/archived.test.ts'
 const steps = 'src/store/closing/archive/archived-steps.test.ts'
+const onCluster = 'src/store/cluster/cluster-archive.test.ts'
 const readers = 'src/store/closing/archive/archived-readers.test.ts'
 
 export const periodGuards: readonly Guarded[] = [
@@ -19,7 +20,7 @@ export const periodGuards: readonly Guarded[] = [
     area: 'archived periods',
     file: 'src/store/outcomes.ts',
     tests: [archived],
-    mutants: [["text: `${inDatabase} union all ${findSql('archived_outcomes($1::uuid[])')}`,", 'text: inDatabase,']],
+    mutants: [['text: `${inDatabase} union all ${archived}`', 'text: inDatabase']],
   },
   {
     area: 'archived periods',
@@ -41,6 +42,33 @@ export const periodGuards: readonly Guarded[] = [
     file: 'src/store/closing/archive/drop-period.ts',
     tests: [steps],
     mutants: [['lock table closings, ${', 'lock table ${']],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/cluster/archived-references.ts',
+    tests: [onCluster],
+    mutants: [
+      ['if (known && known.lastMark !== found.mark)', 'if (!known)'],
+      [
+        'known ? referenceKeys.filter(known.mayHave) : referenceKeys',
+        'known ? referenceKeys.filter(known.mayHave) : []',
+      ],
+    ],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/cluster/period-pages.ts',
+    tests: [onCluster],
+    mutants: [
+      ['after = rows.at(-1)?.pageKey ?? after', 'after = first'],
+      ['isFull = rows.length === rowsPerPage', 'isFull = false'],
+    ],
+  },
+  {
+    area: 'archived periods',
+    file: 'src/store/copy/copied-archives.ts',
+    tests: ['src/store/copy/archived-copy.test.ts'],
+    mutants: [['isSpread(client) && !(await isDistributed(client))', 'isSpread(client) && client.isLost()']],
   },
   {
     area: 'archived periods',
@@ -129,7 +157,7 @@ export const periodGuards: readonly Guarded[] = [
     mutants: [
       [`    ...triggers,\n`, ``],
       ['`revoke insert, update, delete, truncate on ${closed} from ${owner}`,', ``],
-      [`...viewsSql([...periodsIn(closings, 'database'), id], periodsIn(closings, 'files')),`, ``],
+      [`...viewsSql([...periodsIn(closings, 'database'), id], periodsIn(closings, 'files'), client.isCluster()),`, ``],
       ['  await refuseDuringUpgrade(client)\n', ''],
       ["before + interval '1 minute'", "before + interval '10 minutes'"],
       [`if (rows.length === 0) throw new ClosingRefused`, `if (rows.length < 0) throw new ClosingRefused`],
@@ -155,9 +183,14 @@ export const periodGuards: readonly Guarded[] = [
   },
   {
     area: 'closed periods',
-    file: 'src/store/copy/copy-file.ts',
-    tests: [closing],
-    mutants: [["name === 'transfers' || name === 'outcomes' ? `all_${name}` : name", 'name']],
+    file: 'src/store/copy/copied-tables.ts',
+    tests: [closing, 'src/store/copy/archived-copy.test.ts'],
+    mutants: [
+      [`return 'all_transfers where not is_archived'`, `return 'transfers'`],
+      [`return 'all_outcomes'`, `return 'outcomes'`],
+      [`'all_transfers where not is_archived'`, `'all_transfers'`],
+      ['`${name} where ${column} in (${archived.join()})`', 'quoted(name)'],
+    ],
   },
   {
     area: 'closed periods',
@@ -166,7 +199,7 @@ export const periodGuards: readonly Guarded[] = [
     mutants: [
       ['if (!row.hasOutcome || (previous && !follows(row, previous)))', 'if (previous && !follows(row, previous))'],
       ['if (counts.entries !== closing.transfers || ', 'if ('],
-      ['o.held::float8 as "heldMinor"', 'null as "heldMinor"'],
+      ['${entryColumns}, o.held::float8 as "heldMinor"', '${entryColumns}, null as "heldMinor"'],
     ],
   },
   {

@@ -1,4 +1,4 @@
-/** The guards of proofs: the trees, the leaves, sealing, and what compares the books with what was signed. */
+/** The guards of proofs: the trees, the leaves, sealing, what compares the books with what was signed, and the check before sealing. */
 import type { Guarded } from './run.ts'
 
 const leaves = 'src/store/proofs/entry-leaves.test.ts'
@@ -115,5 +115,22 @@ export const proofGuards: readonly Guarded[] = [
     file: 'sdk/verify/tree.ts',
     tests: [verifier, 'src/proof/merkle.test.ts'],
     mutants: [[`return last === 0 ? hash : null`, `return hash`]],
+  },
+  {
+    area: 'checked wallets',
+    file: 'src/store/verify/right-stretches.ts',
+    tests: ['src/store/verify/right-stretches.test.ts'],
+    mutants: [
+      ['${isRightEntrySql} and ${isLinkedSql}', '${isRightEntrySql}'],
+      ['${isRightEntrySql} and ${isLinkedSql}', '${isLinkedSql}'],
+      ['then e.balance_after = s.balance else', 'then true else'],
+      ['coalesce(bool_and(', 'coalesce(bool_or('],
+      ['coalesce(max(e.sequence), s.sequence)', 's.sequence'],
+      ['is_whole and (', 'false and ('],
+      ['s.until >= w.sequence as', 'true as'],
+      ['t.sequence >= s.sequence and t.sequence <= s.until', 't.sequence >= s.sequence'],
+      ['filter (where e.sequence > s.sequence)', ''],
+      ['return rows.length === 0', 'return true'],
+    ],
   },
 ]

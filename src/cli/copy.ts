@@ -23,8 +23,8 @@ export const copyCommands: readonly Command[] = [
     positionals: ['[file]'],
     details: `Without a file, or with -, the copy goes to stdout. It is gzipped text with checksums and contains all data, password hashes
 included: the file is readable only by you, has its name only when it is complete, and overwrites no other. Secrets in it, such as second factors,
-are encrypted with SECRETS_KEY: keep that key too, in another place. For a database above 1 GB use pg_dump instead
-(docs/operations/backup.md).`,
+are encrypted with SECRETS_KEY: keep that key too, in another place. The entries of archived periods are
+not in it, but in their files: keep those too. For a database above 1 GB use pg_dump instead (docs/operations/backup.md).`,
     examples: ['export backup.billfold', 'export | ssh backup "cat > backup.billfold"'],
     run: async (invocation) => {
       const file = invocation.positionals[0] ?? '-'
@@ -45,7 +45,8 @@ are encrypted with SECRETS_KEY: keep that key too, in another place. For a datab
     positionals: ['file'],
     flags: { 'accept-faults': { about: 'restore books that were faulty when they were copied' } },
     details: `Restores everything or nothing: a refused copy leaves no table behind. The database must have no data and the same migration
-and currency, every checksum must be right, and the books must be exact. - reads from stdin. The secrets need the SECRETS_KEY of the service that made the copy.`,
+and currency, every checksum must be right, and the books must be exact. Archived periods stay archived, and archive restore brings them back
+from the same files. - reads from stdin. The secrets need the SECRETS_KEY of the service that made the copy.`,
     examples: ['import backup.billfold', 'DATA_DIR=./restored npx billfold import backup.billfold'],
     run: async (invocation) =>
       await withData(invocation, (data) => importFrom(invocation, data, invocation.positionals[0]!)),
@@ -81,13 +82,24 @@ function keySentence({ secretsKeys }: CopyHead): string {
   return `Its secrets are encrypted: a restore needs SECRETS_KEY with the key ${secretsKeys.join(', ')}, which is not in the copy.`
 }
 
+function archivedSentence({ archived = [] }: CopyHead): string {
+  const last = archived.at(-1)
+  if (last === undefined) return ''
+  const which = last === 1 ? 'Period 1 is archived: its' : `Periods 1 to ${last} are archived: their`
+  return `\n${which} entries are in files, which are not in the copy. Keep the files: archive restore needs them, also in a database made from the copy.`
+}
+
+function describeContents(head: CopyHead): string {
+  return `${head.contains} ${keySentence(head)}${archivedSentence(head)}`
+}
+
 async function exportToOutput(invocation: Invocation, data: Data): Promise<Reply> {
   // The process's own output cannot be ended.
   const output = new Writable({
     write: (chunk, _encoding, done) => void invocation.io.output.write(chunk as Buffer, done),
   })
   const { head } = await exportBooks(data.connection, output, exportOptions(invocation, data))
-  invocation.io.errors.write(`${head.contains} ${keySentence(head)}\n`)
+  invocation.io.errors.write(`${describeContents(head)}\n`)
   return { json: {}, text: undefined }
 }
 
@@ -95,10 +107,10 @@ async function exportToFile(invocation: Invocation, data: Data, file: string): P
   const { head, end } = await writeWholeFile(file, invocation.io.signal, (output) =>
     exportBooks(data.connection, output, exportOptions(invocation, data)),
   )
-  const { contains, secretsKeys } = head
+  const { contains, secretsKeys, archived = [] } = head
   return {
-    json: { file, ...end, contains, secretsKeys },
-    text: `${end.rows} rows of ${end.tables} tables are in ${file}.\n${contains} ${keySentence(head)}`,
+    json: { file, ...end, contains, secretsKeys, archived },
+    text: `${end.rows} rows of ${end.tables} tables are in ${file}.\n${describeContents(head)}`,
   }
 }
 
@@ -134,10 +146,11 @@ async function importFrom(invocation: Invocation, { config, connection }: Data, 
       createdAt: head.createdAt,
       ...end,
       isExact: verified.faults === 0,
+      archived: head.archived ?? [],
       verified: { ...verified, balanceMinor: String(verified.balanceMinor) },
       missingKeys,
     },
-    text: `${end.rows} rows of ${end.tables} tables, copied ${head.createdAt}, are restored; ${state}.${missingSentence(missingKeys)}`,
+    text: `${end.rows} rows of ${end.tables} tables, copied ${head.createdAt}, are restored; ${state}.${missingSentence(missingKeys)}${archivedSentence(head)}`,
   }
 }
 

@@ -1,6 +1,8 @@
 /** The outcome of the first use of a reference. It is kept forever, and every later use returns it. */
 import { hash } from 'node:crypto'
 import { correctionType, referenceText, serviceNamespace, type Reference } from '../ledger/reference.ts'
+import { isSpread, type Checking } from './cluster/agreement.ts'
+import { archivedOutcomesSql } from './closing/archived-entries.ts'
 import type { Queryable } from './connection/database.ts'
 
 export type OutcomeRefusal = 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
@@ -26,10 +28,13 @@ export function referenceKeyOf(reference: Reference): string {
   return hash('sha256', referenceText(reference), 'hex').slice(0, 32)
 }
 
-/** The same in SQL, as 16 bytes, for the row with this alias. `namespace` is an SQL expression. */
+/**
+ * The same in SQL, as 16 bytes, for the row with this alias. `namespace` is an SQL expression. The driver's encoding is UTF-8, in which
+ * `textsend` takes a third of a microsecond less than `convert_to`, which looks its encoding up by name.
+ */
 export function referenceKeySql(alias: string, namespace: string): string {
-  return `substring(sha256(convert_to(${namespace}, 'UTF8') || '\\x00'::bytea || convert_to(${alias}.reference_type, 'UTF8')
-  || '\\x00'::bytea || convert_to(${alias}.reference_id, 'UTF8')) from 1 for 16)`
+  return `substring(sha256(textsend(${namespace}) || '\\x00'::bytea || textsend(${alias}.reference_type)
+  || '\\x00'::bytea || textsend(${alias}.reference_id)) from 1 for 16)`
 }
 
 /**
@@ -93,19 +98,19 @@ const findSql = (
 ) => `select reference_key, wallet_id, amount, balance, refusal, coalesce(held, 0), is_hold is not null
   from ${outcomes}`
 const inDatabase = findSql('all_outcomes where reference_key = any($1::uuid[])')
-/** No period of a cluster is archived. */
+const archived = findSql('archived_outcomes($1::uuid[])')
+/** On a cluster, one statement for both would read the outcomes of other servers through files. */
 const finding = {
-  name: 'find-outcomes',
-  text: `${inDatabase} union all ${findSql('archived_outcomes($1::uuid[])')}`,
-  onCluster: inDatabase,
+  usual: { name: 'find-outcomes', text: `${inDatabase} union all ${archived}`, onCluster: inDatabase },
+  archived: { name: 'find-archived-outcomes', text: archived },
 }
 
-export async function findOutcomes(db: Queryable, referenceKeys: string): Promise<Map<string, Outcome>> {
-  const { rows } = await db.query<Row>({
-    ...finding,
-    values: [referenceKeys],
-    rowMode: 'array',
-  })
+/** In a transaction of the writer: beside it, no period is archived or restored. */
+export async function findOutcomes(db: Checking, referenceKeys: string): Promise<Map<string, Outcome>> {
+  const find = (sql: { name: string; text: string }) =>
+    db.query<Row>({ ...sql, values: [referenceKeys], rowMode: 'array' })
+  const found = await Promise.all([find(finding.usual), isSpread(db) ? find(finding.archived) : { rows: [] }])
+  const rows = found.flatMap((each) => each.rows)
   return new Map(
     rows.map(([uuid, walletId, amountMinor, balanceMinor, refusal, heldMinor, isHold]) => {
       const referenceKey = referenceKeyOfUuid(uuid)
@@ -132,16 +137,12 @@ export type FirstUse = {
 }
 
 export async function listFirstUses(db: Queryable, referenceKeys: readonly string[]): Promise<FirstUse[]> {
-  const { rows } = await db.query<FirstUse>({
-    text: `${firstUsesSql} union all ${archivedUsesSql} order by at`,
-    onCluster: `${firstUsesSql} order by at`,
-    values: [referenceKeys],
-  })
+  const { rows } = await db.query<FirstUse>(`${firstUsesSql} union all ${archivedUsesSql} order by at`, [referenceKeys])
   return rows
 }
 
 const archivedUsesSql = `select ${referenceKeyTextSql('o')}, o.wallet_id, o.amount, o.balance, null, o.refusal, null, null, null
-  from archived_outcomes($1::uuid[]) o`
+  from ${archivedOutcomesSql('$1::uuid[]')} o`
 
 const firstUsesSql = `with o as materialized (select * from all_outcomes where reference_key = any($1::uuid[])),
        t as materialized (select t.* from o join all_transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence)

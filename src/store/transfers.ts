@@ -167,7 +167,7 @@ export async function listTransfersUpwards(
  */
 const firstAtSql = `
 with recursive half as (
-  select coalesce((select sequence from all_transfers where wallet_id = $1 and is_archived), 1) as low, (select sequence from wallets where id = $1) + 1 as high
+  select coalesce((select sequence from archived_wallets where wallet_id = $1), 1) as low, (select sequence from wallets where id = $1) + 1 as high
   union all
   select case when t.created_at < $2 then m.middle + 1 else h.low end, case when t.created_at < $2 then h.high else m.middle end
   from half h cross join lateral (select (h.low + h.high) / 2 as middle) m

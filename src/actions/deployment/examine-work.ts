@@ -47,18 +47,19 @@ function checkBooks({ booksProblems }: WorkFacts): Check {
 
 function checkPeriods({ closings }: WorkFacts): Check {
   const name = 'Periods'
-  const missing = closings.filter(({ isIndexed }) => !isIndexed).map(({ id }) => id)
+  const missing = closings.filter(({ isIndexed }) => !isIndexed)
   if (missing.length > 0)
     return {
       name,
       state: 'warn',
-      text: `Closed period ${missing.join(', ')} has no filter: every debit looks its reference up in all periods.`,
-      fix: 'npx billfold period index.',
+      text: `Closed period ${missing.map(({ id }) => id).join(', ')} has no filter: every debit looks its reference up in all periods.`,
+      fix: `${missing.some(({ archivedAt }) => archivedAt) ? 'npx billfold archive restore, and then ' : ''}npx billfold period index.`,
     }
   const count = ['No period is', 'One period is'][closings.length] ?? `${closings.length} periods are`
   const archived = closings.filter(({ archivedAt }) => archivedAt).length
-  const place = archived === 0 ? '' : ` Of them, ${archived} in files: keep those files, and their copies.`
-  return { name, state: 'good', text: `${count} closed.${place}` }
+  const place = archived === 1 && closings.length === 1 ? ', and in files' : `, ${archived} of them in files`
+  const kept = archived === 0 ? '' : `${place}: keep those files, and their copies`
+  return { name, state: 'good', text: `${count} closed${kept}.` }
 }
 
 function checkSecrets({ secretsProblem }: WorkFacts): Check {

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { ArchiveRefused, sha256Of, type Manifest } from '../../store/closing/archive/archive-file.ts'
 import { listArchives, type Archive } from '../../store/closing/archive/archived-periods.ts'
 import { computeCarried } from '../../store/closing/archive/carried-checksums.ts'
+import { hashFilter } from '../../store/closing/archive/carried-filter.ts'
 import { completeCarriedEntries, deleteCarried, freezeCarried } from '../../store/closing/archive/carry-entries.ts'
 import { carryReferences } from '../../store/closing/archive/carry-references.ts'
 import { parseManifest } from '../../store/closing/archive/check-archive.ts'
@@ -10,8 +11,10 @@ import { compareArchive } from '../../store/closing/archive/compare-archive.ts'
 import { dropPeriod } from '../../store/closing/archive/drop-period.ts'
 import { findObstacle } from '../../store/closing/archive/obstacles.ts'
 import { deleteRestored, loadPeriod, restoredTables, swapRestored } from '../../store/closing/archive/restore-period.ts'
-import { getCountedClosing, refuseCluster } from '../../store/closing/archive/write-archive.ts'
+import { getCountedClosing } from '../../store/closing/archive/write-archive.ts'
+import { refuseWithoutNodes } from '../../store/closing/close-ledger.ts'
 import { listClosings, periodsIn } from '../../store/closing/closings.ts'
+import { indexClosing } from '../../store/closing/index-closing.ts'
 import type { Connection, OpenClient, Queryable } from '../../store/connection/open-client.ts'
 import { withPatientClient } from '../../store/connection/patient-client.ts'
 import { recordAudit, type Actor } from '../audit.ts'
@@ -36,33 +39,41 @@ export async function archivePeriod(
 ): Promise<Pick<Archive, 'sha256' | 'carried'>> {
   return await withPatientClient(connection, 'billfold archive', async (client) => {
     const manifest = readManifest(period, options)
+    await refuseWithoutNodes(connection, client)
     const closing = await getDroppable(client, period)
     if (manifest.closedAt !== closing.closedAt.toISOString() || manifest.currency !== options.currency)
       throw new ArchiveRefused('The files are those of another period: their manifest says another time or currency.')
     await compareArchive(client, manifest, { openFile: options.openFile, onProgress: progressOf(options, 'comparing') })
-    return await orRemove(client, deleteCarried(period), () => carryAndDrop(client, actor, closing, options))
+    return await orRemove(client, deleteCarried(period), () =>
+      carryAndDrop(connection, client, actor, closing, options),
+    )
   })
 }
 
 async function carryAndDrop(
+  connection: Connection,
   client: OpenClient,
   actor: Actor,
-  { id: period, transfers, outcomes }: Droppable,
+  closing: Droppable,
   options: ArchiveOptions,
 ): Promise<Pick<Archive, 'sha256' | 'carried'>> {
+  const { id: period, transfers, outcomes } = closing
   const { onProgress, signal } = options
   const counts = await carryReferences(client, period, (done) => onProgress?.('references', done, outcomes))
   signal?.throwIfAborted()
   await carryTrees(client, period, { ...options, entries: transfers })
   await completeCarriedEntries(client, period, (await listArchives(client)).at(-1)?.id)
   await freezeCarried(client, period)
-  const carried = await computeCarried(client, period)
+  // After the drop nothing can build it.
+  await recordAudit(client, actor, 'period.index', `period:${period}`)
+  await indexClosing(client, closing, signal ? { signal } : {})
+  const carried = { ...(await computeCarried(client, period)), filter: await hashFilter(client, period) }
   const sha256 = sha256Of(options.manifest)
   const record = (db: Queryable) =>
     recordAudit(db, actor, 'period.archive', `period:${period}`, { sha256, ...carried, entries: transfers })
   signal?.throwIfAborted()
   await refuseObstacle(client, period)
-  await dropPeriod(client, { ...options, period, archive: { sha256, carried, ...counts }, record })
+  await dropPeriod(connection, client, { ...options, period, archive: { sha256, carried, ...counts }, record })
   return { sha256, carried }
 }
 
@@ -85,6 +96,7 @@ export async function restorePeriod(
 ): Promise<void> {
   await withPatientClient(connection, 'billfold archive', async (client) => {
     const manifest = readManifest(period, options)
+    await refuseWithoutNodes(connection, client)
     const archives = await listArchives(client)
     const archive = archives.find(({ id }) => id === period)
     if (!archive)
@@ -96,11 +108,12 @@ export async function restorePeriod(
       throw new ArchiveRefused(
         `These are not the files of the archived period: the SHA-256 of their manifest is ${sha256}, and that of the period is ${archive.sha256}.`,
       )
-    await orRemove(client, deleteRestored(period), () => loadAndSwap(client, actor, manifest, options))
+    await orRemove(client, deleteRestored(period), () => loadAndSwap(connection, client, actor, manifest, options))
   })
 }
 
 async function loadAndSwap(
+  connection: Connection,
   client: OpenClient,
   actor: Actor,
   manifest: Manifest,
@@ -115,7 +128,7 @@ async function loadAndSwap(
   signal?.throwIfAborted()
   const sha256 = sha256Of(options.manifest)
   const record = (db: Queryable) => recordAudit(db, actor, 'period.restore', `period:${period}`, { sha256 })
-  await swapRestored(client, period, { ...options, record })
+  await swapRestored(connection, client, period, { ...options, record })
 }
 
 function readManifest(period: number, { manifest: text }: ArchiveOptions): Manifest {
@@ -133,7 +146,6 @@ type Droppable = Awaited<ReturnType<typeof getDroppable>>
 
 /** The period, if the database can do without it. */
 async function getDroppable(client: OpenClient, period: number) {
-  refuseCluster(client)
   const closing = await getCountedClosing(client, period)
   if (!closing.isIndexed)
     throw new ArchiveRefused(`Period ${period} has no filter of its references: run npx billfold period index.`)

@@ -1,5 +1,5 @@
 /** Closes the open period of the ledger, and builds the filters of closed periods that have none. */
-import { closeLedger } from '../../store/closing/close-ledger.ts'
+import { closeLedger, ClosingRefused } from '../../store/closing/close-ledger.ts'
 import { listClosings, type Closing } from '../../store/closing/closings.ts'
 import { indexClosing, type Indexed, type IndexOptions } from '../../store/closing/index-closing.ts'
 import type { Connection, OpenClient, Queryable } from '../../store/connection/open-client.ts'
@@ -41,6 +41,10 @@ async function indexMissing(client: OpenClient, options: IndexOptions): Promise<
   const done: ClosedPeriod[] = []
   for (const closing of await listClosings(client)) {
     if (closing.isIndexed) continue
+    if (closing.archivedAt)
+      throw new ClosingRefused(
+        `The filter of period ${closing.id} is built from its references, and those are in files. Bring it back first: npx billfold archive restore ${closing.id} --from FOLDER.`,
+      )
     done.push({ id: closing.id, closedAt: closing.closedAt, ...(await indexClosing(client, closing, options)) })
   }
   return done

@@ -6,6 +6,7 @@ import { addJoined, rootOf, type Peaks } from '../../proof/merkle.ts'
 import { ArchiveRefused } from '../../store/closing/archive/archive-file.ts'
 import { createCarriedEntries, insertCarriedEntries } from '../../store/closing/archive/carry-entries.ts'
 import { listCarriedWallets, type CarriedWallet } from '../../store/closing/archive/carry-entries.ts'
+import type { Checking } from '../../store/cluster/agreement.ts'
 import type { Queryable } from '../../store/connection/open-client.ts'
 import { hashInPages } from '../../store/proofs/entry-leaves.ts'
 import { namedTree } from './seal-books.ts'
@@ -22,7 +23,7 @@ type Options = {
 }
 
 export async function carryTrees(
-  client: Queryable,
+  client: Checking,
   period: number,
   { currency, entries, entriesPerPage, onProgress, signal }: Options,
 ): Promise<void> {

@@ -111,7 +111,7 @@ export async function readProof(
   { walletId, sequence, since }: WantedEntry,
 ): Promise<EntryProof | 'not-since' | 'archived' | undefined> {
   return await transact(sealing.db, async (tx) => {
-    await tx.query({ text: `${snapshotSql}; ${keepPeriodsSql}`, onCluster: snapshotSql })
+    await tx.query(`${snapshotSql}; ${keepPeriodsSql}`)
     const log = await findLog(tx)
     const tree = await findTree(tx, walletId)
     const fields = await findLeafFields(tx, walletId, sequence)

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { manifestName, sha256Of, type Manifest } from '../../store/closing/archive/archive-file.ts'
 import { checkArchive, parseManifest } from '../../store/closing/archive/check-archive.ts'
+import { refuseWithoutNodes } from '../../store/closing/close-ledger.ts'
 import { getCountedClosing, writeArchive } from '../../store/closing/archive/write-archive.ts'
 import type { Connection } from '../../store/connection/open-client.ts'
 import { withPatientClient } from '../../store/connection/patient-client.ts'
@@ -131,6 +132,7 @@ async function writeFiles(
   try {
     const file = join(folder, manifestName(period))
     const manifest = await withPatientClient(connection, 'billfold archive', async (client) => {
+      await refuseWithoutNodes(connection, client)
       await getCountedClosing(client, period)
       if (existsSync(file)) throw new CommandRefused(`${file} already exists: this period is written.`)
       await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {

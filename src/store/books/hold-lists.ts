@@ -1,4 +1,5 @@
 /** Lists of holds for operators. Each one reads an index, and is limited. */
+import { archivedOutcomesSql } from '../closing/archived-entries.ts'
 import type { Hold } from '../../ledger/hold.ts'
 import { plainArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
@@ -92,21 +93,16 @@ export async function findHoldsOfEntries(
   return new Map(rows.map(({ sequence, id }) => [sequence, referenceKeyOfUuid(id)]))
 }
 
-const holdsByIdsSql = (archived: string) => `with o as materialized (
-       select reference_key, wallet_id from all_outcomes where reference_key = any($1::uuid[]) and is_hold${archived} limit $2)
+const holdsByIds = `with o as materialized (
+       select reference_key, wallet_id from all_outcomes where reference_key = any($1::uuid[]) and is_hold
+       union all select reference_key, wallet_id from ${archivedOutcomesSql('$1::uuid[]')} o where is_hold limit $2)
      select ${holdColumns}, ${holdClockSql} as at from o join holds h on h.wallet_id = o.wallet_id and h.${inEitherState} and h.id = o.reference_key
      order by h.created_at desc, h.id`
-
-/** No period of a cluster is archived. */
-const holdsByIds = {
-  text: holdsByIdsSql(' union all select reference_key, wallet_id from archived_outcomes($1::uuid[]) where is_hold'),
-  onCluster: holdsByIdsSql(''),
-}
 
 /** Holds by their complete ids: the outcome of each one has the wallet that it is on. */
 export async function listHoldsByIds(db: Queryable, ids: readonly string[], limit: number): Promise<SeenHold[]> {
   if (ids.length === 0) return []
-  const { rows } = await db.query<HoldRow>({ ...holdsByIds, values: [plainArray(ids, (id) => id), limit] })
+  const { rows } = await db.query<HoldRow>(holdsByIds, [plainArray(ids, (id) => id), limit])
   return rows.map(toSeenHold)
 }
 

@@ -1,4 +1,5 @@
 /** Compares the card processor's bookings with the ledger's entries of the same payments, day by day. */
+import { archivedOutcomesSql } from '../closing/archived-entries.ts'
 import { serviceNamespace } from '../../ledger/reference.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
@@ -120,16 +121,15 @@ export const movementKindSql = `case when m.reference_type = 'TOPUP' then 'charg
   when m.reference_type like 'TOPUP\\_REFUND%' then 'refund' else 'dispute' end`
 
 /** `any(array(…))` makes the planner look outcomes up by key for any number of movements, also on a cluster. */
-const outcomesOfMovements = (archived: string) => `outcome as materialized (
+const outcomesOfMovements = `outcome as materialized (
   select o.reference_key, o.amount from all_outcomes o
-  where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null${archived}
+  where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null
+  union all select o.reference_key, o.amount from ${archivedOutcomesSql('array(select reference_key from movement)')} o where o.refusal is null
 )`
-const archivedOfMovements = `
-  union all select o.reference_key, o.amount from archived_outcomes(array(select reference_key from movement)) o where o.refusal is null`
 
-/** A statement with the outcomes of its movements. No period of a cluster is archived. */
+/** A statement with the outcomes of its movements. */
 export function withOutcomes(sqlOf: (outcomes: string) => string) {
-  return { text: sqlOf(outcomesOfMovements(archivedOfMovements)), onCluster: sqlOf(outcomesOfMovements('')) }
+  return { text: sqlOf(outcomesOfMovements) }
 }
 
 /**

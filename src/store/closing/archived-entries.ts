@@ -4,6 +4,13 @@ import type { KeyRange } from '../../ledger/receipt-code.ts'
 import type { Queryable } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
 
+/**
+ * The outcomes of these references in archived periods, for a statement that also reads outcomes in the database. The table beside the function
+ * keeps a cluster from running the statement on a server that has one of these outcomes, and no archived reference.
+ */
+export const archivedOutcomesSql = (keys: string) =>
+  `(select found.* from archived_outcomes(${keys}) found cross join (select 1 from archives limit 1) archive)`
+
 /** A proof needs entries that are in files. */
 export class EntriesArchived extends Error {
   override name = 'EntriesArchived'

@@ -29,7 +29,7 @@ const usualAttempts = 40
 const isLocked = (error: unknown) => ['55P03', '40P01'].includes(sqlState(error) ?? '')
 
 /** Makes attempts until the tables are free. `attempt` begins and commits a transaction. */
-export async function whenUnlocked<T>(
+async function whenUnlocked<T>(
   client: OpenClient,
   { signal, attempts = usualAttempts }: Pick<CloseOptions, 'signal' | 'attempts'>,
   attempt: () => Promise<T>,
@@ -54,39 +54,37 @@ export type CloseOptions = {
   readonly attempts?: number
 }
 
-/** On a cluster, `connection` asks the nodes whether they answer. */
 export async function closeLedger(connection: Connection, client: OpenClient, options: CloseOptions): Promise<Closing> {
-  const askNodes = () => refuseWithoutNodes(connection)
-  if (client.isCluster()) await askNodes()
-  return await whenUnlocked(client, options, () => closeOnce(client, askNodes, options.record))
-}
-
-/** Begins a transaction beside which no migration, no closing and no other exchange of a period runs. */
-export async function beginExchange(client: OpenClient): Promise<void> {
-  await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
-  await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
-}
-
-async function closeOnce(
-  client: OpenClient,
-  askNodes: () => Promise<void>,
-  record: CloseOptions['record'],
-): Promise<Closing> {
-  if (client.isCluster()) {
-    await changeTables(client, { lockTimeoutMs, prepare: async () => await prepare(client, record), askNodes })
-  } else {
-    await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
-    const statements = await prepare(client, record)
-    // In one message: while they run, no batch can.
-    await client.query(statements.join(';\n'))
-  }
+  await exchangeTables(connection, client, options, () => prepare(client, options.record))
   return one((await listClosings(client)).slice(-1))
 }
 
-/** Returns what exchanges the tables, up to the commit. */
+/**
+ * One short transaction, beside which no migration, no closing and no other exchange of a period runs. `prepare` returns the statements
+ * that exchange the tables. On a cluster, `connection` asks the nodes whether they answer.
+ */
+export async function exchangeTables(
+  connection: Connection,
+  client: OpenClient,
+  options: Pick<CloseOptions, 'signal' | 'attempts'>,
+  prepare: () => Promise<readonly string[]>,
+): Promise<void> {
+  await refuseWithoutNodes(connection, client)
+  const prepareAlone = async () => {
+    await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
+    return [...(await prepare()), 'commit']
+  }
+  const askNodes = () => refuseWithoutNodes(connection, client)
+  await whenUnlocked(client, options, async () => {
+    if (client.isCluster()) return await changeTables(client, { lockTimeoutMs, prepare: prepareAlone, askNodes })
+    await client.query(`begin; set local lock_timeout = ${lockTimeoutMs}`)
+    const statements = await prepareAlone()
+    // In one message: while they run, no batch can.
+    await client.query(statements.join(';\n'))
+  })
+}
+
 async function prepare(client: OpenClient, record: CloseOptions['record']): Promise<readonly string[]> {
-  // No migration, and no second closing, meanwhile.
-  await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
   await refuseDuringUpgrade(client)
   const closings = await listClosings(client)
   const { rows } = await client.query('select 1 from outcomes limit 1')
@@ -98,18 +96,18 @@ async function prepare(client: OpenClient, record: CloseOptions['record']): Prom
   return [
     `lock table ${ledgerTables.join()} in access exclusive mode`,
     ...definitions.flatMap((definition) => renew(definition, id, client.isCluster())),
-    ...viewsSql([...periodsIn(closings, 'database'), id], periodsIn(closings, 'files')),
+    ...viewsSql([...periodsIn(closings, 'database'), id], periodsIn(closings, 'files'), client.isCluster()),
     `insert into closings (id) values (${id})`,
-    'commit',
   ]
 }
 
-/** Nothing is begun that would wait for a server of the cluster while every batch waits for it. */
-async function refuseWithoutNodes(connection: Connection): Promise<void> {
+/** Nothing is begun that would wait for a server of the cluster. */
+export async function refuseWithoutNodes(connection: Connection, client: OpenClient): Promise<void> {
+  if (!client.isCluster()) return
   const away = (await findAwayNodes(connection)).map(({ name }) => name)
   if (away.length > 0)
     throw new ClosingRefused(
-      `Every server of the cluster must answer while a period is closed. These do not, and nothing was changed: ${away.join(', ')}.`,
+      `Every server of the cluster must answer while a period is closed, written, archived or restored. These do not, and nothing was changed: ${away.join(', ')}.`,
     )
 }
 
@@ -170,7 +168,7 @@ function renew(
       constraint === null ? sql : `alter table ${name} add constraint ${quoted(index)} ${constraint}`,
     ),
     ...triggers,
-    ...(isCluster ? [distributeBesideSql(name, closed)] : []),
+    ...(isCluster ? [distributeBesideSql(name, name, closed)] : []),
     ...(rights === null
       ? []
       : [

@@ -1,7 +1,8 @@
 /**
  * What a process knows of the references of closed periods: a filter of each, in its memory. A batch whose references are in no filter need
  * not look them up, if its statement finds that no further period was closed. Until every filter is read, and after one was closed, each
- * reference is looked up in all periods: that costs time and changes no answer.
+ * reference is looked up in all periods: that costs time and changes no answer. On a cluster every batch looks its references up in the closed
+ * periods, and the filters are those of the archived ones.
  */
 import type { Connection, Queryable } from '../connection/open-client.ts'
 import { maybe } from '../connection/rows.ts'
@@ -10,7 +11,7 @@ import { listClosings, noMark } from './closings.ts'
 import { emptyFilter, mayHaveKey } from './filter.ts'
 
 export type KnownClosings = {
-  /** The mark of the last one. */
+  /** The mark of the last one; on a cluster, of the last archived one. */
   readonly lastMark: string
   /** Of a reference key, in hex. */
   readonly mayHave: (referenceKey: string) => boolean
@@ -19,7 +20,7 @@ export type KnownClosings = {
 export type ClosedReferences = {
   /** Undefined while not every filter is known. Asking also begins to read them. */
   readonly known: () => KnownClosings | undefined
-  /** A statement found that the last closed period has this mark. */
+  /** A statement found that the last period has this mark. */
   readonly found: (lastMark: string) => void
   readonly close: () => void
 }
@@ -35,7 +36,7 @@ export function openClosedReferences(connection: Connection, onFault: (error: un
   const read = async () => {
     const client = await openClient(connection, { name: 'billfold closed references' })
     try {
-      return client.isCluster() ? undefined : await readFilters(client, filters, () => isClosed)
+      return await readFilters(client, filters, () => isClosed, client.isCluster())
     } finally {
       await client.end()
     }
@@ -67,8 +68,9 @@ export async function readFilters(
   db: Queryable,
   filters: Map<string, Uint32Array>,
   isClosed: () => boolean,
+  onlyArchived = false,
 ): Promise<KnownClosings | undefined> {
-  const closings = await listClosings(db)
+  const closings = (await listClosings(db)).filter(({ archivedAt }) => !onlyArchived || archivedAt !== null)
   for (const { id, mark, outcomes } of closings) {
     if (outcomes === null || isClosed()) return undefined
     if (!filters.has(mark)) filters.set(mark, await readFilter(db, id, outcomes))

@@ -7,7 +7,7 @@ import type { Slice } from '../verify/slice.ts'
 import { plainArray } from '../connection/arrays.ts'
 import { one } from '../connection/rows.ts'
 
-/** A connection in the snapshot of a check. */
+/** A connection that says whether it leads to a cluster, in the snapshot of a check or for work on a closed period. */
 export type Checking = Queryable & Partial<Pick<OpenClient, 'isCluster'>>
 
 /** Whether outcomes may be on another server than their entries. */

@@ -72,7 +72,7 @@ export async function distribute(db: Queryable, shards = defaultShards): Promise
   const known = await countShards(db)
   if (!known.has('transfers') && (await listClosings(db)).length > 0)
     throw new DistributionRefused(
-      'The ledger has closed periods, which cannot be distributed. Distribute a copy of it instead: npx billfold export, then npx billfold import into a database of the cluster; a copy has one period. Nothing was changed.',
+      'The ledger has closed periods, which cannot be distributed. Distribute a copy of it instead: npx billfold export; then, for an empty database of the cluster, npx billfold migrate, npx billfold distribute and npx billfold import. Archived periods stay archived there, and the other closed ones are open again. Nothing was changed.',
     )
   if (!distributed.every(({ name }) => known.has(name))) refuseUnready(before)
   const isNew = new Set<string>()
@@ -145,6 +145,11 @@ async function withMigrationLock<T>(db: Queryable, work: () => Promise<T>): Prom
     await db.query('rollback').catch(() => {})
     throw error
   }
+}
+
+/** Whether entries are on the nodes. A database with Citus may not be distributed yet. */
+export async function isDistributed(db: Queryable): Promise<boolean> {
+  return (await countShards(db)).has('transfers')
 }
 
 /** By table; one that is not distributed is missing. */

@@ -16,6 +16,8 @@ import { isCapture } from '../writer/fast-captures.ts'
 import { postFast, type FastAnswers } from '../writer/fast-statement.ts'
 import type { PendingPosting } from '../writer/posting.ts'
 import { resolveLinks } from '../writer/resolve-links.ts'
+import type { ClosedReferences } from '../closing/closed-references.ts'
+import { findArchivedReferences } from './archived-references.ts'
 import { beginBatch, beginIdle, beginOnOtherNode, roundTrip } from './batch.ts'
 import type { Outage } from './outage.ts'
 import { isCoordinator, openNode, readIdentity, refuseForeignNode } from './nodes.ts'
@@ -36,6 +38,7 @@ type Lane = {
   readonly connection: Connection
   readonly node: NodeChoice
   readonly outage: Outage
+  readonly closed: ClosedReferences
   readonly lockTimeoutMs: number
   /** A connection in use was lost. */
   readonly onLost: () => void
@@ -61,7 +64,7 @@ export async function writeOnNodes(home: WriterClient, lane: Lane): Promise<Batc
       try {
         await lane.outage.keepReachable(home.client, batch)
         // The statement of a batch asks every node. Those of the careful lane ask only the nodes that they need.
-        return lane.outage.isOn() ? undecided : await postOnNodes(writerOf(batch), home.client, batch)
+        return lane.outage.isOn() ? undecided : await postOnNodes(writerOf(batch), home.client, lane.closed, batch)
       } catch (error) {
         // The careful lane, which tries its postings again, must know what it cannot reach.
         if (isUnavailable(error)) await lane.outage.examine(writerOf(batch).client)
@@ -83,17 +86,30 @@ export async function writeOnNodes(home: WriterClient, lane: Lane): Promise<Batc
 const undecided: FastAnswers = { answers: [], hasWritten: true, hasStandby: false, hasRepeats: false }
 
 /**
- * Settings reach the nodes only with a transaction. The coordinator reads the links, in a transaction that stays open until the
- * batch is committed, whichever node writes it.
+ * Settings reach the nodes only with a transaction. The coordinator reads the links and the archived references, in a transaction that stays
+ * open until the batch is committed, whichever node writes it. The careful lane answers the archived references.
  */
 async function postOnNodes(
   { client, number }: WriterClient,
   home: OpenClient,
-  batch: readonly PendingPosting[],
+  closed: ClosedReferences,
+  all: readonly PendingPosting[],
 ): Promise<FastAnswers> {
   const isOtherNode = client !== home
   try {
-    const [, links] = await roundTrip([isOtherNode ? beginIdle(home) : beginBatch(home), resolveLinks(home, batch)])
+    const [, allLinks, archived] = await roundTrip([
+      isOtherNode ? beginIdle(home) : beginBatch(home),
+      resolveLinks(home, all),
+      findArchivedReferences(
+        home,
+        closed,
+        all.map(({ referenceKey }) => referenceKey),
+      ),
+    ])
+    const isPosted = ({ referenceKey }: PendingPosting) => !archived.has(referenceKey)
+    const batch = all.filter(isPosted)
+    if (batch.length === 0) return undecided
+    const links = allLinks.filter((_, i) => isPosted(all[i]!))
     const [, answers] = await roundTrip([
       isOtherNode && beginOnOtherNode(client),
       postFast(client, batch, number, { links }),

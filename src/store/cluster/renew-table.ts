@@ -1,15 +1,31 @@
-/** Closing a period on a cluster: a table that is distributed is renamed with its shards, and the new one gets its shards beside them. */
+/** Closing, archiving and restoring a period on a cluster: a table that is distributed is renamed with its shards, and a new one gets its shards beside others. */
 import { within, type OpenClient } from '../connection/open-client.ts'
 import { quoted } from '../migrations/tables.ts'
 import { blockWritersSql } from './block-writers.ts'
 import { distributed } from './distribution.ts'
 import { beginSchemaChange } from './snapshot.ts'
 
-/** After this the table has as many shards as `beside`, each on the same node. */
-export function distributeBesideSql(name: 'transfers' | 'outcomes', beside: string): string {
-  const { by } = distributed.find((table) => table.name === name)!
-  return `select create_distributed_table('${quoted(name)}', '${by}', colocate_with := '${quoted(beside)}')`
+/** After this the table has as many shards as `beside`, each on the same node. Its rows are those of `kind`. */
+export function distributeBesideSql(table: string, kind: 'transfers' | 'outcomes', beside: string): string {
+  const { by } = distributed.find(({ name }) => name === kind)!
+  return `select create_distributed_table('${quoted(table)}', '${by}', colocate_with := '${quoted(beside)}')`
 }
+
+/**
+ * The view is replaced on the coordinator alone, where its tables are. Nothing reads it on another node, and Citus would refuse to create it
+ * there. It is also taken off the list of what a new node gets.
+ */
+export function replaceOnOneServer(view: string, replaceSql: string): string[] {
+  return [
+    `select citus_unmark_object_distributed('pg_class'::regclass, '${quoted(view)}'::regclass, 0, false)`,
+    'set local citus.enable_ddl_propagation = off',
+    replaceSql,
+    'set local citus.enable_ddl_propagation = on',
+  ]
+}
+
+/** For a connection that makes tables of the ledger: it creates triggers on every shard. */
+export const tableSettingsSql = 'set citus.enable_unsafe_triggers = on'
 
 /** Half a second is usual. */
 const prepareWithinMs = 10_000
@@ -57,7 +73,7 @@ export async function changeTables(
     await within(client, rollbackWithinMs, client.query('rollback')).catch(() => {})
     if (!client.isLost()) throw error
     throw new Error(
-      `A server of the cluster did not answer while the tables were exchanged (${String(error)}). Payments may wait until it does: npx billfold doctor names it. Then see with npx billfold period list whether the period is closed.`,
+      `A server of the cluster did not answer while the tables were exchanged (${String(error)}). Payments may wait until it does: npx billfold doctor names it. Then see with npx billfold period list where the period is.`,
       { cause: error },
     )
   })

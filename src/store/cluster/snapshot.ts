@@ -18,7 +18,7 @@ const beginSql = 'begin transaction isolation level repeatable read, read only'
 /** A period is archived or restored in a transaction that locks closings. A snapshot from before it would not show what replaces its tables. */
 export const keepPeriodsSql = 'lock table closings in access share mode'
 
-/** On plain PostgreSQL. */
+/** On a cluster, the nodes take their snapshots later. */
 export const beginSnapshotSql = `${beginSql}; ${keepPeriodsSql}`
 
 /** Begins a transaction on each of these connections, all with one snapshot. */
@@ -40,7 +40,7 @@ export async function beginSnapshot(
 }
 
 async function beginOnCluster(connection: Connection, all: readonly OpenClient[]): Promise<void> {
-  await Promise.all(all.map((client) => client.query(`${beginSql}; ${oneSnapshotPerNodeSql}`)))
+  await Promise.all(all.map((client) => client.query(`${beginSnapshotSql}; ${oneSnapshotPerNodeSql}`)))
   await takeSnapshots(connection, all)
 }
 

@@ -12,27 +12,40 @@ export function plainArray<T>(items: readonly T[], valueOf: (item: T) => Plain):
   return `{${items.map((item) => valueOf(item) ?? 'NULL').join()}}`
 }
 
+const uuidType = 2950
+const bytesType = 17
+const bigintType = 20
+/** Of an array: the number of dimensions, whether it may have nulls, the type, the length, the first index. */
+const headBytes = 20
+/** Precedes each element. */
+const lengthBytes = 4
+
+/** An array in the server's binary format, with room for its elements, which begin at `headBytes`. */
+function openArray(type: number, length: number, elementBytes: number): Buffer {
+  const array = Buffer.allocUnsafe(headBytes + elementBytes)
+  let end = 0
+  for (const value of [1, 1, type, length, 1]) end = array.writeInt32BE(value, end)
+  return array
+}
+
 /**
  * For uuids of 32 hexadecimal digits each, in the server's binary format: it reads an array of 64 uuids as text in 30 µs, and this one in 2.
  */
 export function hexUuidArray(uuids: readonly string[]): Buffer {
-  const length = uuids.length.toString(16).padStart(8, '0')
-  // One dimension without nulls, of type uuid (2950), from 1 on. Each element follows its length of 16 bytes.
-  const head = `0000000100000000${uuidTypeHex}${length}00000001`
-  return Buffer.from(uuids.length === 0 ? emptyHex : `${head}00000010${uuids.join('00000010')}`, 'hex')
+  const array = openArray(uuidType, uuids.length, (lengthBytes + 16) * uuids.length)
+  array.write(uuids.length === 0 ? '' : `00000010${uuids.join('00000010')}`, headBytes, 'hex')
+  return array
 }
-
-const uuidTypeHex = '00000b86'
-const emptyHex = `0000000000000000${uuidTypeHex}`
 
 /** For bytes, in the server's binary format. With hexadecimal digits in a text array, the server needs 16 µs to insert a leaf of the log, and 11 with this. */
 export function bytesArray<T>(items: readonly T[], bytesOf: (item: T) => Uint8Array | null): Buffer {
   const elements = items.map(bytesOf)
-  // One dimension that may have nulls, of type bytea (17), from 1 on. Each element follows its length, which is -1 for null.
-  const head = [1, 1, 17, elements.length, 1]
-  const array = Buffer.allocUnsafe(elements.reduce((sum, bytes) => sum + 4 + (bytes?.length ?? 0), 4 * head.length))
-  let end = 0
-  for (const value of head) end = array.writeInt32BE(value, end)
+  const array = openArray(
+    bytesType,
+    elements.length,
+    elements.reduce((sum, bytes) => sum + lengthBytes + (bytes?.length ?? 0), 0),
+  )
+  let end = headBytes
   for (const bytes of elements) {
     end = array.writeInt32BE(bytes?.length ?? -1, end)
     if (!bytes) continue
@@ -47,15 +60,13 @@ export function bytesArray<T>(items: readonly T[], bytesOf: (item: T) => Uint8Ar
  * database and 0.8 µs less of the service than as text.
  */
 export function bigintArray<T>(items: readonly T[], valueOf: (item: T) => bigint | number | null): Buffer {
-  const bytes = Buffer.allocUnsafe(headBytes + 12 * items.length)
-  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  const array = openArray(bigintType, items.length, (lengthBytes + 8) * items.length)
+  const view = new DataView(array.buffer, array.byteOffset)
   let end = headBytes
-  let hasNull = false
   for (const item of items) {
     const value = valueOf(item)
-    hasNull ||= value === null
     view.setInt32(end, value === null ? -1 : 8)
-    end += 4
+    end += lengthBytes
     if (value === null) continue
     if (typeof value === 'bigint') view.setBigInt64(end, value)
     else {
@@ -64,17 +75,8 @@ export function bigintArray<T>(items: readonly T[], valueOf: (item: T) => bigint
     }
     end += 8
   }
-  // One dimension, or none of an empty array, which ends before the length and the first index.
-  view.setInt32(0, items.length === 0 ? 0 : 1)
-  view.setInt32(4, hasNull ? 1 : 0)
-  view.setInt32(8, bigintType)
-  view.setInt32(12, items.length)
-  view.setInt32(16, 1)
-  return bytes.subarray(0, items.length === 0 ? 12 : end)
+  return array.subarray(0, end)
 }
-
-const headBytes = 20
-const bigintType = 20
 
 /** For any text. */
 export function textArray<T>(items: readonly T[], valueOf: (item: T) => string | null): string {

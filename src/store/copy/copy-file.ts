@@ -5,11 +5,16 @@
  */
 import type { Queryable } from '../connection/database.ts'
 import { createHash, type Hash } from 'node:crypto'
+import { migrationsTable } from './copied-tables.ts'
 
 export const copyFormat = 'billfold copy 1'
+/** With periods that are in files. A version that does not know them refuses the copy. */
+export const archivesFormat = 'billfold copy 2'
 
 export type CopyHead = {
-  readonly format: typeof copyFormat
+  readonly format: typeof copyFormat | typeof archivesFormat
+  /** In `archivesFormat`, the periods that are in files: 1, 2, 3 … */
+  readonly archived?: readonly number[]
   readonly createdAt: string
   readonly currency: string
   /** The newest migration, and one checksum over all migrations: only the same schema can restore the rows. */
@@ -48,21 +53,6 @@ export const textSettings = `set local datestyle = 'ISO, YMD'; set local timezon
   set local extra_float_digits = 1; set local bytea_output = 'hex'; set local statement_timeout = 0; set local search_path = public`
 
 /* The schema of a database, as one checksum over all its migrations. */
-
-/** Its rows come from `migrate`, never from a copy. */
-export const migrationsTable = 'billfold_migrations'
-
-/** A copy has one period: what was closed is open again where the copy is restored. */
-const tablesOfClosings = ['closings', 'closed_references', 'archives']
-
-export function isCopied({ name }: { readonly name: string }): boolean {
-  return name !== migrationsTable && !tablesOfClosings.includes(name)
-}
-
-/** Where the rows of a table are read: those of the ledger in all periods. */
-export function sourceOf({ name }: { readonly name: string }): string {
-  return name === 'transfers' || name === 'outcomes' ? `all_${name}` : name
-}
 
 export async function getMigration(db: Queryable): Promise<CopyHead['migration']> {
   const { rows } = await db.query<{ number: number; name: string; checksum: string }>(

@@ -8,12 +8,15 @@ import { importBooks } from './import.ts'
 import { referenceKeyOf } from '../outcomes.ts'
 import { listTables } from '../migrations/tables.ts'
 import { insertSeed } from '../seed.ts'
+import { wantsAll } from '../../../test/wants-all.ts'
 
 setDefaultTimeout(180_000)
 
 let source: TestDatabase
 let client: Client
 let copy: Buffer
+/** More rows than one fetch reads, and more than one statement inserts. */
+const userCount = wantsAll ? 5_000 : 2_500
 const now = new Date('2026-03-01T00:00:00Z')
 /** Everything that could be lost between two texts: quotes, line separators, tabs, backslashes, a list in a list. */
 const awkward = '"quoted", {brace}, back\\slash, tab\t, newline\n, \u2028, ü, 🙂'
@@ -33,7 +36,7 @@ beforeAll(async () => {
     `insert into audit (id, actor, action, subject, detail) values (gen_random_uuid(), 'cli', 'a.b', 'c', $1)`,
     [JSON.stringify({ awkward, list: [1, null, true] })],
   )
-  const users = Array.from({ length: 5_000 }, (_, i) => {
+  const users = Array.from({ length: userCount }, (_, i) => {
     const userId = `01900000-0000-7000-8000-${String(i).padStart(12, '0')}`
     return {
       userId,
@@ -102,7 +105,8 @@ async function refusalOf(work: Promise<unknown>): Promise<string> {
 test('a copy that was restored gives the very same copy again', async () => {
   await withEmpty(async (empty) => {
     const { head, end, verified } = await restore(empty, copy)
-    expect(verified).toMatchObject({ wallets: 5_000, transfers: 5_000, refusals: 0, faults: 0, balanceMinor: 615_000n })
+    expect(verified).toMatchObject({ wallets: userCount, transfers: userCount, refusals: 0, faults: 0 })
+    expect(verified.balanceMinor).toBe(123n * BigInt(userCount))
     expect(head.currency).toBe('USD')
     expect(gunzipSync(await exported(empty)).equals(gunzipSync(copy))).toBe(true)
     expect(end.rows).toBe(
@@ -114,7 +118,7 @@ test('a copy that was restored gives the very same copy again', async () => {
   })
 })
 
-test('a restored database has statistics of every table that has rows', async () => {
+test('a restored database has statistics of every table that has rows, and still refuses to change what is append-only', async () => {
   await withEmpty(async (empty) => {
     await restore(empty, copy)
     const restored = new Client(empty.connection)
@@ -127,20 +131,11 @@ test('a restored database has statistics of every table that has rows', async ()
       // The rows of the others are in the shards of a cluster, and so is what is known of them.
       const spread = (await findCluster()) ? [] : ['wallets', 'transfers', 'outcomes', 'positions']
       for (const table of ['users', 'links', 'apps', ...spread]) expect(analysed).toContain(table)
+      await restored.query('grant update on transfers to current_user')
+      expect(await refusalOf(restored.query('update transfers set amount = 1'))).toContain('append-only')
     } finally {
       await restored.end()
     }
-  })
-})
-
-test('a restored database still refuses to change what is append-only', async () => {
-  await withEmpty(async (empty) => {
-    await restore(empty, copy)
-    const other = new Client(empty.connection)
-    await other.connect()
-    await other.query('grant update on transfers to current_user')
-    expect(await refusalOf(other.query('update transfers set amount = 1'))).toContain('append-only')
-    await other.end()
   })
 })
 
@@ -219,8 +214,10 @@ test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
     const other = new Client(bare.connection)
     await other.connect()
     const tables = async () => (await listTables(other)).length
+    // One that is found before the first row, one in the middle, one at the end.
+    const late = ['another currency', 'a missing row', 'a missing end']
     try {
-      for (const [, bytes, refusal] of damages) {
+      for (const [, bytes, refusal] of damages.filter(([name]) => wantsAll || late.includes(name))) {
         expect(await refusalOf(restore(bare, bytes()))).toMatch(refusal)
         expect(await tables()).toBe(0)
       }
@@ -228,7 +225,7 @@ test.skipIf(process.env['TEST_DATABASE_URL'] !== undefined)(
       expect(await refusalOf(restore(bare, copy))).toMatch(/CopyRefused: .* belongs to another program: .* posts/)
       expect(await tables()).toBe(1)
       await other.query('drop table posts')
-      expect((await restore(bare, copy)).verified).toMatchObject({ wallets: 5_000, faults: 0 })
+      expect((await restore(bare, copy)).verified).toMatchObject({ wallets: userCount, faults: 0 })
       expect(gunzipSync(await exported(bare)).equals(gunzipSync(copy))).toBe(true)
     } finally {
       await other.end()

@@ -5,28 +5,27 @@ import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { listArchives } from '../closing/archive/archived-periods.ts'
 import {
-  CopyRefused,
+  archivesFormat,
   contents,
   copyFormat,
+  getMigration,
   openChecksum,
   textSettings,
   type CopyEnd,
   type CopyHead,
 } from './copy-file.ts'
-import { getMigration, isCopied, sourceOf } from './copy-file.ts'
+import { copiedColumns, copiedNames, listCopied, textOf, type CopiedTable } from './copied-tables.ts'
 import { beginSnapshot } from '../cluster/snapshot.ts'
 import type { Connection, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { listKeyIds } from '../sealed.ts'
-import { listTables, quoted, type Table } from '../migrations/tables.ts'
+import { quoted } from '../migrations/tables.ts'
 
 export type ExportOptions = {
   readonly currency: string
   readonly now: Date
   readonly onProgress?: (table: string, rows: number) => void
 }
-
-const rowsPerFetch = 2_000
 
 /** The first and the last line of the copy. */
 export type Exported = { readonly head: CopyHead; readonly end: CopyEnd }
@@ -43,7 +42,6 @@ export async function exportBooks(connection: Connection, output: Writable, opti
   try {
     await beginSnapshot(connection, [client])
     await client.query(textSettings)
-    await refuseArchived(client)
     const exported = await writeAll(client, (text) => writeTo(gzip, output, text), options)
     gzip.end()
     await done
@@ -52,16 +50,6 @@ export async function exportBooks(connection: Connection, output: Writable, opti
     gzip.destroy()
     await client.end()
   }
-}
-
-/** A database made from what is left would take an archived reference for a new one, and debit twice. */
-async function refuseArchived(db: Queryable): Promise<void> {
-  const ids = (await listArchives(db)).map(({ id }) => id)
-  const newest = ids.at(-1)
-  if (newest !== undefined)
-    throw new CopyRefused(
-      `${ids.length === 1 ? `Period ${newest} is` : `Periods 1 to ${newest} are`} in files, and a copy without them would debit their references twice. Bring ${ids.length === 1 ? 'it' : 'them'} back first, the newest one first: npx billfold archive restore ${newest} --from FOLDER. Or copy the database with pg_dump or a base backup, and keep the files beside it: docs/operations/archive.md. Nothing was written.`,
-    )
 }
 
 type Write = (text: string) => Promise<void>
@@ -76,8 +64,9 @@ async function writeAll(db: Queryable, write: Write, options: ExportOptions): Pr
   const { currency, now, onProgress } = options
   const migration = await getMigration(db)
   const secretsKeys = await listKeyIds(db)
+  const archived = (await listArchives(db)).map(({ id }) => id)
   const head: CopyHead = {
-    format: copyFormat,
+    ...(archived.length > 0 ? { format: archivesFormat, archived } : { format: copyFormat }),
     createdAt: now.toISOString(),
     currency,
     migration,
@@ -85,14 +74,13 @@ async function writeAll(db: Queryable, write: Write, options: ExportOptions): Pr
     secretsKeys,
   }
   await writeLine(head)
-  const tables = (await listTables(db)).filter(isCopied)
+  const tables = await listCopied(db, archived)
   let total = 0
   for (const table of tables) {
-    const columns = copiedColumns(table)
-    await writeLine({ table: table.name, columns })
+    await writeLine({ table: table.name, columns: copiedNames(table) })
     const checksum = openChecksum()
     let rows = 0
-    for await (const lines of readRows(db, table, columns)) {
+    for await (const lines of readRows(db, table)) {
       const text = `${lines.join('\n')}\n`
       checksum.update(text)
       await write(text)
@@ -107,19 +95,14 @@ async function writeAll(db: Queryable, write: Write, options: ExportOptions): Pr
   return { head, end }
 }
 
-/** A generated column is computed again from the others. */
-export function copiedColumns(table: Table): string[] {
-  return table.columns.filter((column) => !column.isGenerated).map((column) => column.name)
-}
-
-async function* readRows(db: Queryable, table: Table, columns: string[]): AsyncGenerator<string[]> {
-  const values = columns.map((name) => `${quoted(name)}::text`).join(', ')
+async function* readRows(db: Queryable, table: CopiedTable): AsyncGenerator<string[]> {
+  const values = copiedColumns(table).map(textOf).join(', ')
   const key = table.primaryKey.map(quoted).join(', ')
   await db.query(
-    `declare copied no scroll cursor for select json_build_array(${values})::text as line from ${quoted(sourceOf(table))} ${key && `order by ${key}`}`,
+    `declare copied no scroll cursor for select json_build_array(${values})::text as line from ${table.from} ${key && `order by ${key}`}`,
   )
   for (;;) {
-    const { rows } = await db.query<[string]>({ text: `fetch ${rowsPerFetch} from copied`, rowMode: 'array' })
+    const { rows } = await db.query<[string]>({ text: `fetch ${table.rowsPerFetch} from copied`, rowMode: 'array' })
     if (rows.length === 0) break
     yield rows.map(([line]) => line)
   }

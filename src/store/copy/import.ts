@@ -1,14 +1,22 @@
 /** Restores a copy into an empty database: all of it, tables included and verified, or nothing. */
 import type { Readable } from 'node:stream'
-import { copiedColumns } from './export.ts'
-import { copyFormat, CopyRefused, isRow, openChecksum, textSettings, type CopyEnd, type CopyHead } from './copy-file.ts'
-import type { TableEnd, TableHead } from './copy-file.ts'
+import { completeArchived, createArchived, readArchived } from './copied-archives.ts'
+import { copiedNames, listCopied, migrationsTable } from './copied-tables.ts'
+import {
+  archivesFormat,
+  copyFormat,
+  CopyRefused,
+  getMigration,
+  isRow,
+  openChecksum,
+  textSettings,
+} from './copy-file.ts'
+import type { CopyEnd, CopyHead, TableEnd, TableHead } from './copy-file.ts'
 import { openLines, type Lines } from './lines.ts'
-import { getMigration, isCopied, migrationsTable } from './copy-file.ts'
 import { continueSerials } from '../events/journal.ts'
 import { sqlState } from '../connection/database-unavailable.ts'
 import { beginSchemaChange } from '../cluster/snapshot.ts'
-import type { Connection, Queryable } from '../connection/open-client.ts'
+import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { describeForeign, migrateInTransaction, migrationStatus } from '../migrations/migrate.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
@@ -53,12 +61,14 @@ async function createTables(db: Queryable): Promise<void> {
   await migrateInTransaction(db)
 }
 
-async function restore(db: Queryable, input: Readable, options: ImportOptions): Promise<Imported> {
+async function restore(db: OpenClient, input: Readable, options: ImportOptions): Promise<Imported> {
   const all = (await listTables(db)).filter((table) => table.name !== migrationsTable)
   await holdEmpty(db, all)
-  const tables = all.filter(isCopied)
   const lines = openLines(input)
   const head = await readHead(db, lines, options)
+  const archived = readArchived(head)
+  await createArchived(db, archived)
+  const tables = await listCopied(db, archived)
   const whole = openChecksum().update(lines.current)
   let rows = 0
   let count = 0
@@ -76,10 +86,9 @@ async function restore(db: Queryable, input: Readable, options: ImportOptions): 
   if (end.tables !== count || end.rows !== rows || end.sha256 !== whole.digest('hex') || count !== tables.length)
     throw new CopyRefused('The copy is damaged: its parts do not add up to what its end says.')
   await continueSerials(db)
-  for (const { name } of all) {
-    await db.query(`alter table ${quoted(name)} enable trigger user`)
-    await db.query(`analyze ${quoted(name)}`)
-  }
+  for (const { name } of all) await db.query(`alter table ${quoted(name)} enable trigger user`)
+  await completeArchived(db, archived)
+  for (const name of new Set([...all, ...tables].map((table) => table.name))) await db.query(`analyze ${quoted(name)}`)
   const verified = await verifySnapshot(db, options.onFault ? { onFault: options.onFault } : {})
   if (verified.faults > 0 && !options.acceptsFaults)
     throw new CopyRefused(`The books in the copy have ${verified.faults} faults, and had them when they were copied.`)
@@ -110,7 +119,7 @@ async function holdEmpty(db: Queryable, tables: readonly Table[]): Promise<void>
 
 async function readHead(db: Queryable, lines: Lines, options: ImportOptions): Promise<CopyHead> {
   const head = parse(await lines.next()) as CopyHead
-  if (head.format !== copyFormat) throw new CopyRefused('This is not a copy made by `billfold export`.')
+  if (!isFormat(head.format)) throw new CopyRefused(describeFormat(head.format))
   const here = await getMigration(db)
   if (head.migration.checksum !== here.checksum)
     throw new CopyRefused(
@@ -121,9 +130,17 @@ async function readHead(db: Queryable, lines: Lines, options: ImportOptions): Pr
   return head
 }
 
+const isFormat = (format: unknown) => format === copyFormat || format === archivesFormat
+
+function describeFormat(format: unknown): string {
+  return typeof format === 'string' && /^billfold copy \d{1,9}$/.test(format)
+    ? `The copy is of another version of Billfold, which this one cannot read: ${format}. Import it with the version that made it, then upgrade.`
+    : 'This is not a copy made by `billfold export`.'
+}
+
 function findTable(tables: readonly Table[], { table: name, columns }: TableHead): Table {
   const table = tables.find((candidate) => candidate.name === name)
-  if (!table || copiedColumns(table).join() !== columns.join())
+  if (!table || copiedNames(table).join() !== columns.join())
     throw new CopyRefused(`The database has no table ${name} with the columns of the copy.`)
   return table
 }

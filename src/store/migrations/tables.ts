@@ -13,7 +13,7 @@ export type Table = {
   readonly needs: readonly string[]
 }
 
-const tablesSql = `
+const tablesSql = (condition: string) => `
 select c.relname as name,
   (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'isGenerated', a.attgenerated <> '')
       order by a.attnum)
@@ -25,12 +25,12 @@ select c.relname as name,
   coalesce((select json_agg(distinct r.relname) from pg_constraint f join pg_class r on r.oid = f.confrelid
     where f.conrelid = c.oid and f.contype = 'f' and r.oid <> c.oid), '[]') as needs
 from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-  and not (${isClosedTableSql('c.relname')})
+  and ${condition}
 order by c.relname collate "C"`
 
 /** By name, but each table after those it references, so that they can be created or filled in this order. */
 export async function listTables(db: Queryable): Promise<Table[]> {
-  const { rows } = await db.query<Table>(tablesSql)
+  const { rows } = await db.query<Table>(tablesSql(`not (${isClosedTableSql('c.relname')})`))
   const waiting = [...rows]
   const ordered: Table[] = []
   while (waiting.length > 0) {
@@ -40,6 +40,12 @@ export async function listTables(db: Queryable): Promise<Table[]> {
     ordered.push(...waiting.splice(next, 1))
   }
   return ordered
+}
+
+/** These tables, those of closed periods too, in this order. One that does not exist is left out. */
+export async function describeTables(db: Queryable, names: readonly string[]): Promise<Table[]> {
+  const { rows } = await db.query<Table>(tablesSql('c.relname = any($1)'), [names])
+  return names.flatMap((name) => rows.find((table) => table.name === name) ?? [])
 }
 
 /** Quotes an identifier. Ours are plain; a keyword such as `order` is not. */

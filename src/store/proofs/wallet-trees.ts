@@ -110,6 +110,15 @@ export async function findTree(db: Queryable, walletId: string): Promise<WalletT
   return row && toTree(row)
 }
 
+/** Of several wallets, by their ids; one without sealed entries is missing. */
+export async function findTrees(db: Queryable, walletIds: readonly string[]): Promise<ReadonlyMap<string, WalletTree>> {
+  const { rows } = await db.query<TreeRow>(
+    `select ${treeColumns} from wallet_heads h where h.wallet_id = any($1::uuid[])`,
+    [plainArray(walletIds, (id) => id)],
+  )
+  return new Map(rows.flatMap((row) => toTree(row) ?? []).map((tree) => [tree.walletId, tree]))
+}
+
 /** The tree over the archived entries of a wallet; undefined where none is archived. */
 export async function findArchivedTree(db: Queryable, walletId: string): Promise<Peaks | undefined> {
   return (await findArchivedTrees(db, [walletId])).get(walletId)

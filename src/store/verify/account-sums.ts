@@ -20,21 +20,19 @@ export async function sumEntries(db: Queryable, { from, until }: WalletRange, da
 
 /** By the entries that are in files, and by the last archived ones. */
 export async function sumArchived(db: Queryable, day: string): Promise<AccountSums> {
-  const { rows } = await db.query<Row>({
-    text: `select account, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers from (${archivedSumsSql}) s
+  const { rows } = await db.query<Row>(
+    `select account, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers from (${archivedSumsSql}) s
      where day < $1::date group by 1`,
-    // No period of a cluster is archived.
-    onCluster: `select '' as account from (select $1::date as day) s where false`,
-    values: [day],
-  })
+    [day],
+  )
   return toSums(rows)
 }
 
 /** What archived entries moved, by account and day. */
 export const archivedSumsSql = `
   select counter_account as account, day, debited, credited, transfers from archived_sums
-  union all select counter_account, (created_at at time zone 'UTC')::date, greatest(-amount, 0), greatest(amount, 0), 1
-  from all_transfers where is_archived`
+  union all select counter_account, (created_at at time zone 'UTC')::date, sum(greatest(-amount, 0)), sum(greatest(amount, 0)), count(*)
+  from all_transfers where is_archived group by 1, 2`
 
 export async function sumPositions(db: Queryable, day: string): Promise<AccountSums> {
   const { rows } = await db.query<Row>(

@@ -24,18 +24,27 @@ type Row = {
   faults: WalletCheck[]
 }
 
+/** Of a wallet's columns beside the sums of its entries. */
+const faultSql: Record<WalletCheck, string> = {
+  'wallet-missing': 'not has_wallet',
+  'wallet-without-user': 'has_wallet and not has_user',
+  'wallet-balance': 'balance <> total',
+  'wallet-sequence': 'sequence <> entries',
+  'wallet-last-entry': 'balance <> last_balance',
+  'wallet-overdrawn-active': 'balance < held and frozen_for is null',
+  'wallet-frozen-without-debt': `balance >= held and frozen_for = 'debt'`,
+}
+
+export const isFaultyWalletSql = Object.values(faultSql)
+  .map((fault) => `(${fault})`)
+  .join(' or ')
+
 /** `checked` selects the wallet's columns beside the sums of its entries. */
 const faultyWalletsSql = (checked: string) => `
 select * from (
-  select *, array_remove(array[
-    case when not has_wallet then 'wallet-missing' end,
-    case when has_wallet and not has_user then 'wallet-without-user' end,
-    case when balance <> total then 'wallet-balance' end,
-    case when sequence <> entries then 'wallet-sequence' end,
-    case when balance <> last_balance then 'wallet-last-entry' end,
-    case when balance < held and frozen_for is null then 'wallet-overdrawn-active' end,
-    case when balance >= held and frozen_for = 'debt' then 'wallet-frozen-without-debt' end
-  ], null) as faults
+  select *, array_remove(array[${Object.entries(faultSql)
+    .map(([check, fault]) => `case when ${fault} then '${check}' end`)
+    .join(', ')}], null) as faults
   from (${checked}) c
 ) w where faults <> '{}' order by id limit ${maxFaultsPerStatement}`
 

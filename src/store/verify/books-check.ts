@@ -149,7 +149,8 @@ const stepSql = `set transaction isolation level repeatable read; set local stat
  * snapshots; for the second, all writers are blocked for some milliseconds.
  */
 export async function beginCheckStep(tx: Transaction, connection: Connection, isSecond: boolean): Promise<void> {
-  await tx.query({ text: `${stepSql}; ${keepPeriodsSql}`, onCluster: `${stepSql}; ${oneSnapshotPerNodeSql}` })
+  const sql = `${stepSql}; ${keepPeriodsSql}`
+  await tx.query({ text: sql, onCluster: `${sql}; ${oneSnapshotPerNodeSql}` })
   if (isSecond) await takeSnapshot(connection, tx)
 }
 

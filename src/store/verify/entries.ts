@@ -58,6 +58,14 @@ const truths: Record<EntryCheck, string> = {
     and o.sequence = e.sequence and o.amount = e.amount and o.balance = e.balance_after and o.created_at = e.created_at))`,
 }
 
+/** Of an entry `e` with what its predecessor had, and its outcome `o`. */
+export const isRightEntrySql = Object.values(truths).join(' and ')
+
+/** What an entry is checked against, in the window of its wallet. */
+export const predecessorSql = `lag(t.sequence) over wallet as previous_sequence,
+    lag(t.balance_after, 1, 0::bigint) over wallet as balance_before,
+    lag(t.created_at) over wallet as previous_at`
+
 /**
  * The window follows the primary key, so PostgreSQL holds one entry and its predecessor at a time. The outcome is looked up for
  * each entry: the limit keeps the planner from reading the whole table of outcomes for every slice. Naming the faults costs more
@@ -85,10 +93,7 @@ from entry e left join outcome o on o.reference_key = e.reference_key
 ${whereFaulty}`
 
 const followed = (entries: string) => `
-  select t.*,
-    lag(t.sequence) over wallet as previous_sequence,
-    lag(t.balance_after, 1, 0::bigint) over wallet as balance_before,
-    lag(t.created_at) over wallet as previous_at
+  select t.*, ${predecessorSql}
   from (${entries}) t
   window wallet as (partition by t.wallet_id order by t.sequence)`
 
@@ -103,7 +108,7 @@ const faultsOfEntries = `select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid
     .map(([check, truth]) => `case when (${truth}) is not true then '${check}' end`)
     .join(', ')}], null) as faults`
 
-const whereFaulty = `where e.is_checked and (${Object.values(truths).join(' and ')}) is not true
+const whereFaulty = `where e.is_checked and (${isRightEntrySql}) is not true
 order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
 
 /** The last archived entry of a wallet is the predecessor of its first one in the database; the entries before it are in files. */

@@ -1,7 +1,9 @@
 /** Checks across slices: both sides of the books against each other, and outcomes without an entry. */
 import { listArchives, type CarriedTable } from '../closing/archive/archived-periods.ts'
 import { computeCarried } from '../closing/archive/carried-checksums.ts'
+import { hashFilter } from '../closing/archive/carried-filter.ts'
 import { closedTable, listClosings, periodsIn } from '../closing/closings.ts'
+import type { Checking } from '../cluster/agreement.ts'
 import type { Queryable } from '../connection/database.ts'
 import { archivedSumsSql } from './account-sums.ts'
 import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
@@ -19,7 +21,7 @@ export type Totals = {
 export async function verifyTotals(all: Connections, { isEntriesClean }: { isEntriesClean: boolean }): Promise<Totals> {
   const faults: Fault[] = []
   let counts: Counts = noCounts
-  const tasks: ((db: Queryable) => Promise<unknown>)[] = [
+  const tasks: ((db: Checking) => Promise<unknown>)[] = [
     async (db) => (counts = await countAll(db)),
     async (db) => faults.push(...(await verifyPositions(db))),
     async (db) => faults.push(...(await verifyRefusals(db))),
@@ -53,26 +55,18 @@ const noCounts: Counts = {
   positions: 0n,
 }
 
-const countsSql = (archived: string, ofArchives: string) => `
+const countsSql = `
     select transfers, archived, posted, o.refusals + a.refusals as refusals, held + a.holds as held, h.holds, balances, positions from
       (select count(*) as transfers from all_transfers where not is_archived) t,
-      (${ofArchives}) a, (${archived}) s,
+      (select coalesce(sum(refusals), 0)::bigint as refusals, coalesce(sum(holds), 0)::bigint as holds from archives) a,
+      (select coalesce(sum(transfers), 0) as archived from (${archivedSumsSql}) s) s,
       (select count(sequence) as posted, count(refusal) as refusals, count(is_hold) as held from all_outcomes) o,
       (select count(*) as holds from holds) h,
       (select coalesce(sum(balance), 0) as balances from wallets) w,
       (select coalesce(sum(debited::numeric - credited), 0) as positions from positions) p`
 
-/** No period of a cluster is archived. */
-const counting = {
-  text: countsSql(
-    `select coalesce(sum(transfers), 0) as archived from (${archivedSumsSql}) s`,
-    'select coalesce(sum(refusals), 0)::bigint as refusals, coalesce(sum(holds), 0)::bigint as holds from archives',
-  ),
-  onCluster: countsSql('select 0 as archived', 'select 0 as refusals, 0 as holds'),
-}
-
 async function countAll(db: Queryable): Promise<Counts> {
-  const { rows } = await db.query<Record<keyof Counts, bigint | number>>(counting)
+  const { rows } = await db.query<Record<keyof Counts, bigint | number>>(countsSql)
   return Object.fromEntries(Object.entries(one(rows)).map(([name, count]) => [name, BigInt(count)])) as Counts
 }
 
@@ -94,7 +88,7 @@ type Position = {
   transfers: bigint
 }
 
-const positionsSql = (archived: string) => `
+const positionsSql = `
 with kept as (
   select counter_account, day, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers
   from positions group by counter_account, day
@@ -104,7 +98,7 @@ with kept as (
   from all_transfers where not is_archived group by 1, 2
 ), all_entered as (
   select counter_account, day, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers from (
-    select * from entered${archived}) e group by 1, 2
+    select * from entered union all ${archivedSumsSql}) e group by 1, 2
 )
 select counter_account, day, coalesce(k.debited, 0) as kept_debited, coalesce(k.credited, 0) as kept_credited,
   coalesce(k.transfers, 0) as kept_transfers, coalesce(e.debited, 0) as debited, coalesce(e.credited, 0) as credited,
@@ -114,10 +108,8 @@ where coalesce(k.debited, 0) <> coalesce(e.debited, 0) or coalesce(k.credited, 0
   or coalesce(k.transfers, 0) <> coalesce(e.transfers, 0)
 order by 1, 2 limit ${maxFaultsPerStatement}`
 
-const positions = { text: positionsSql(` union all ${archivedSumsSql}`), onCluster: positionsSql('') }
-
 async function verifyPositions(db: Queryable): Promise<Fault[]> {
-  const { rows } = await db.query<Position>(positions)
+  const { rows } = await db.query<Position>(positionsSql)
   return rows.map((row) =>
     bookFault(
       'position-differs',
@@ -189,7 +181,7 @@ const carriedNames: Record<CarriedTable, string> = {
 }
 
 /** What stays in the database of archived periods. */
-async function verifyArchives(db: Queryable): Promise<Fault[]> {
+async function verifyArchives(db: Checking): Promise<Fault[]> {
   const faults: Fault[] = []
   for (const { id, carried } of await listArchives(db)) {
     const found = await computeCarried(db, id)
@@ -201,6 +193,13 @@ async function verifyArchives(db: Queryable): Promise<Fault[]> {
             `Archived period ${id}: its ${words} in the database are not those that were archived.`,
           ),
         )
+    if (carried.filter !== undefined && (await hashFilter(db, id)) !== carried.filter)
+      faults.push(
+        bookFault(
+          'archive-changed',
+          `Archived period ${id}: the filter of its references is not the one that was archived.`,
+        ),
+      )
   }
   return faults
 }

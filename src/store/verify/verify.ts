@@ -17,6 +17,7 @@ import { verifyHolds } from './hold-checks.ts'
 import { nextSlice, type Slice, type WalletRange } from './slice.ts'
 import type { Stretch } from './stretch.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
+import { areStretchesRight } from './right-stretches.ts'
 import { verifyTotals } from './totals.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { transactionIdOf } from '../outcomes.ts'
@@ -180,7 +181,7 @@ function chooseCheck(db: Checking, { isAgreed }: Agreed) {
 }
 
 /** All checks except those of single entries, which are nearly all of the work. */
-export async function verifyExceptEntries(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
+export async function verifyExceptEntries(db: Checking, range: WalletRange, words = formatMinor): Promise<Fault[]> {
   return [
     ...(await verifyWallets(db, range, words)),
     ...(await verifyHolds(db, range, words)),
@@ -196,6 +197,16 @@ export async function verifyStretches(
   words: FormatMoney,
 ): Promise<Fault[]> {
   if (stretches.length === 0) return []
+  if (!isSpread(db) && (await areStretchesRight(db, stretches))) return []
+  return await nameStretchFaults(db, stretches, words)
+}
+
+/** Reads the entries three times. */
+export async function nameStretchFaults(
+  db: Checking,
+  stretches: readonly Stretch[],
+  words: FormatMoney,
+): Promise<Fault[]> {
   return [
     ...(await verifyStretchEntries(db, stretches, words)),
     ...(await verifyStretchWallets(db, stretches, words)),

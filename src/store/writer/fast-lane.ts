@@ -314,6 +314,7 @@ function connect(lane: FastLane): Promise<BatchWriter> {
       connection,
       node,
       outage,
+      closed: lane.closed,
       lockTimeoutMs,
       onLost: forget,
       onNodeFault: events.nodeFault,

@@ -29,7 +29,7 @@ type TextParts = {
   readonly hasEntries: boolean
   /** The mark of the last closed period that the references were compared with, for references that are expected to be new. */
   readonly newSince: string | undefined
-  /** No period of a cluster is archived. */
+  /** False on a cluster, where the caller has left out the archived references. */
   readonly hasArchive: boolean
 }
 

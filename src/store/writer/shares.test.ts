@@ -5,6 +5,8 @@ import { eventually } from '../../../test/eventually.ts'
 import { findCluster } from '../../../test/postgres.ts'
 import { newPosting } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import type { OpenClient } from '../connection/open-client.ts'
+import { standbyOf, watchStandby } from '../connection/standby.ts'
 import { enqueue } from './fair-queue.ts'
 import { addToFastLane, isCrowded, openFastLane } from './fast-lane.ts'
 import { newPending, Unavailable, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
@@ -257,7 +259,7 @@ test('a turn of the event loop gives at most 128 answers to an app, of all its b
   await Promise.all(credits(greedy, 4_096).map((posting) => alone.post(posting).then(count)))
   isOver = true
   await alone.close()
-  expect(Math.max(...sizes)).toBe(512)
+  expect(Math.max(...sizes)).toBe(mostInBatch)
   // A turn may end, and the next one begin, between two callbacks of `setImmediate`.
   expect(Math.max(...answers.values())).toBeLessThanOrEqual(2 * placesPerTurn)
 })
@@ -287,4 +289,25 @@ test('an app that fills the queue is refused above its share, and another app is
   expect((await Promise.all(refused)).filter((error) => error instanceof Unavailable)).toHaveLength(100)
   expect((await Promise.all(few)).every(({ kind }) => kind === 'outcome')).toBeTrue()
   await accepted
+})
+
+const messageOf = ({ message }: Error) => message
+
+test('while the standby is lost, at most 20,000 postings wait for the next question, and the others are refused at once', async () => {
+  const { connection } = opened.service.db
+  const asked = Promise.withResolvers<{ rows: { n: number }[] }>()
+  // The first answer begins the loss; the second question is under way until `asked` is answered, and a failed one ends the questions.
+  const answers = [Promise.resolve({ rows: [{ n: 1 }] }), asked.promise]
+  const client = { query: () => answers.shift() ?? Promise.reject(new Error('away')), destroy: () => {} }
+  const questions = watchStandby(connection, () => Promise.resolve(client as unknown as OpenClient))
+  await eventually(() => Promise.resolve(standbyOf(connection).isLost), true)
+  const results = send(credits(greedy, 20_100)).map((result) => result.then(() => 'posted', messageOf))
+  expect(await Promise.all(results.slice(20_000))).toEqual(
+    Array.from({ length: 100 }, () => 'no standby confirms commits'),
+  )
+  asked.resolve({ rows: [{ n: 1 }] })
+  await questions
+  await Promise.all(results)
+  // It is back, and nothing waits any more.
+  expect((await writer.post(credit(other))).kind).toBe('outcome')
 })

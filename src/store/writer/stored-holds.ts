@@ -1,4 +1,5 @@
 /** What reads and writes of holds share, and reading them. Only the writer changes them. */
+import { archivedOutcomesSql } from '../closing/archived-entries.ts'
 import type { Hold, HoldStatus } from '../../ledger/hold.ts'
 import { ofHolds, ofWallet } from '../cluster/guarded-read.ts'
 import { plainArray } from '../connection/arrays.ts'
@@ -32,6 +33,9 @@ export function toSeenHold({ at, ...hold }: HoldRow): SeenHold {
   return { hold: { ...hold, id: referenceKeyOfUuid(hold.id) }, at }
 }
 
+const walletsSql =
+  'select reference_key as key, wallet_id as wallet from all_outcomes where reference_key = any($1::uuid[])'
+
 /** The outcome of a hold has the wallet that it is on. The limits make the planner look both up by their keys. */
 const findSql = {
   name: 'find-holds',
@@ -40,7 +44,13 @@ const findSql = {
     union all select wallet_id from archived_outcomes(array[i.id]) limit 1) as o
   cross join lateral (select * from holds where wallet_id = o.wallet_id and ${inEitherState} and id = i.id limit 1) as h`,
   // The outcome may be on another server than the hold. Joined, every server would be asked.
-  onCluster: `select reference_key as key, wallet_id as wallet from all_outcomes where reference_key = any($1::uuid[])`,
+  onCluster: walletsSql,
+}
+
+/** The same with the outcomes of archived periods. One statement: a period may be archived or restored meanwhile. */
+const withArchivedSql = {
+  name: 'find-archived-wallets',
+  text: `${walletsSql} union all select reference_key, wallet_id from ${archivedOutcomesSql('$1::uuid[]')} o`,
 }
 
 const ofWalletsSql = {
@@ -48,12 +58,16 @@ const ofWalletsSql = {
   text: `select ${holdColumns}, ${holdClockSql} as at from holds h where h.wallet_id = any($1::uuid[]) and h.${inEitherState} and h.id = any($2::uuid[])`,
 }
 
-/** On a cluster, each of the two reads asks only the servers that have its rows. */
+type WalletOfHold = { key: string; wallet: string }
+
+/** On a cluster, each of the two reads asks only the servers that have its rows, unless an outcome is archived or missing. */
 export async function findHolds(db: Queryable, ids: readonly string[]): Promise<Map<string, SeenHold>> {
   const findAway = ofHolds(ids)
   const values = [plainArray(ids, String)]
-  let { rows } = await db.query<HoldRow | { key: string; wallet: string }>({ ...findSql, values, findAway })
-  const outcomes = rows.flatMap((row) => ('key' in row ? [row] : []))
+  let { rows } = await db.query<HoldRow | WalletOfHold>({ ...findSql, values, findAway })
+  let outcomes = rows.flatMap((row) => ('key' in row ? [row] : []))
+  if (rows.length < ids.length && outcomes.length === rows.length)
+    outcomes = (await db.query<WalletOfHold>({ ...withArchivedSql, values, findAway })).rows
   if (outcomes.length > 0) {
     const keys = [plainArray(outcomes, ({ wallet }) => wallet), plainArray(outcomes, ({ key }) => key)]
     ;({ rows } = await db.query<HoldRow>({ ...ofWalletsSql, values: keys, findAway }))

@@ -96,6 +96,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   }
   const asking = new Set<PendingPosting>()
   const addIfBack = (lane: FastLane | undefined, pending: PendingPosting) => {
+    if (asking.size >= maxWaiting) return pending.fail(new Unavailable('no standby confirms commits'))
     asking.add(pending)
     askStandby(connection, () => {
       asking.delete(pending)

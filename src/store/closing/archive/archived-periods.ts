@@ -1,5 +1,6 @@
 /** The archived periods of the ledger: their entries are in files, and the database keeps what the ledger still needs of them. */
 import type { Queryable } from '../../connection/database.ts'
+import { replaceOnOneServer } from '../../cluster/renew-table.ts'
 import { closedTable } from '../closings.ts'
 
 export type Archive = {
@@ -10,8 +11,8 @@ export type Archive = {
   readonly sha256: string
   readonly refusals: number
   readonly holds: number
-  /** The SHA-256 of the rows of each table that stays, by its name without the period. */
-  readonly carried: Readonly<Record<CarriedTable, string>>
+  /** The SHA-256 of the rows of each table that stays, by its name without the period, and of the filter; earlier versions recorded none of it. */
+  readonly carried: Readonly<Record<CarriedTable, string>> & { readonly filter?: string }
 }
 
 export const carriedTables = ['entries', 'references', 'wallet_ids', 'sums'] as const
@@ -48,7 +49,7 @@ export const transferColumnNames = [
 const union = (selects: readonly string[]) => selects.join(' union all ')
 
 /** The statements that make every view of the ledger show these periods. */
-export function viewsSql(closed: readonly number[], archived: readonly number[]): string[] {
+export function viewsSql(closed: readonly number[], archived: readonly number[], isOnCluster: boolean): string[] {
   const last = archived.at(-1)
   const entries = last === undefined ? undefined : carriedTable('entries', last)
   const transfers = [
@@ -63,14 +64,20 @@ export function viewsSql(closed: readonly number[], archived: readonly number[])
     (id) => `select ${id} as closing_id, ${blockColumns} from ${carriedTable('references', id)}`,
   )
   const ids = archived.map((id) => `select ${id} as closing_id, part, ids from ${carriedTable('wallet_ids', id)}`)
+  const others = {
+    archived_sums: last === undefined ? noSums : `select * from ${carriedTable('sums', last)}`,
+    archived_references: union(references) || noReferences,
+    archived_wallet_ids: union(ids) || noWalletIds,
+  }
   return [
     `create or replace view all_transfers as ${union(transfers)}`,
     `create or replace view all_outcomes as ${union(outcomes)}`,
     `create or replace view archived_wallets as select wallet_id, sequence, ${entries ? 'peaks' : 'null::bytea as peaks'}
      from ${entries ?? 'transfers where false'}`,
-    `create or replace view archived_sums as ${last === undefined ? noSums : `select * from ${carriedTable('sums', last)}`}`,
-    `create or replace view archived_references as ${union(references) || noReferences}`,
-    `create or replace view archived_wallet_ids as ${union(ids) || noWalletIds}`,
+    ...Object.entries(others).flatMap(([view, select]) => {
+      const replaceSql = `create or replace view ${view} as ${select}`
+      return isOnCluster ? replaceOnOneServer(view, replaceSql) : [replaceSql]
+    }),
   ]
 }
 

@@ -5,7 +5,6 @@ import { callCommand } from '../../../../test/command.ts'
 import { deviceOf } from '../../../../test/devices.ts'
 import { newOperator, type TestOperator } from '../../../../test/operator.ts'
 import { newPage } from '../../../../test/page.ts'
-import { findCluster } from '../../../../test/postgres.ts'
 import { newUser, type TestUser } from '../../../../test/service.ts'
 import { beginDayThatStays } from '../../../../test/time.ts'
 import { receiptCodeOf } from '../../../ledger/receipt-code.ts'
@@ -13,8 +12,6 @@ import { findReceiptUrl } from '../../../actions/proofs/check-receipt.ts'
 import { findEntry } from '../../../actions/money/order-paper.ts'
 
 setDefaultTimeout(180_000)
-
-const isOnCluster = (await findCluster()) !== undefined
 
 let bench: ArchiveBench
 let viewer: TestOperator
@@ -33,7 +30,6 @@ const month = (ago: number) => {
 beforeAll(async () => {
   await beginDayThatStays()
   bench = await openArchiveBench()
-  if (isOnCluster) return
   const { service, client, credentials } = bench
   viewer = await newOperator(bench.opened, 'viewer')
   ann = await newUser(service, credentials)
@@ -93,7 +89,7 @@ const run = async (...args: string[]) => {
   return stdout + stderr
 }
 
-describe.skipIf(isOnCluster)('archived entries', () => {
+describe('archived entries', () => {
   test('an app reads that older transactions are archived, at the end of its list', async () => {
     const { client } = bench
     const { body } = await client.wallet(ann.serviceUserId)

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectDone, openArchiveBench, rowsOf, type ArchiveBench } from '../../../../test/archived-period.ts'
 import { eventually } from '../../../../test/eventually.ts'
-import { findCluster } from '../../../../test/postgres.ts'
 import { newUsers, operator, type TestUser } from '../../../../test/service.ts'
 import { archivePeriod } from '../../../actions/money/archive-period.ts'
 import { verifyBooks } from '../../verify/verify.ts'
@@ -13,7 +12,6 @@ import { join } from 'node:path'
 
 setDefaultTimeout(240_000)
 
-const isOnCluster = (await findCluster()) !== undefined
 const root = new URL('../../../../', import.meta.url).pathname
 
 let bench: ArchiveBench
@@ -22,7 +20,6 @@ let rows: string[]
 
 beforeAll(async () => {
   bench = await openArchiveBench()
-  if (isOnCluster) return
   users = await newUsers(bench.service, bench.credentials, 8)
   for (const [i, { serviceUserId }] of users.entries()) {
     await bench.client.credit(serviceUserId, 100, `credit-${i}`)
@@ -103,7 +100,7 @@ async function beside<T>(work: Promise<T>): Promise<T> {
   return await settled
 }
 
-describe.skipIf(isOnCluster)('an archived period', () => {
+describe('an archived period', () => {
   const dropSteps: Record<string, string> = {
     'while it compares the files': 'lock table closed_transfers_1 in access exclusive mode',
     'while it packs the references': leftOf('archived_references_1'),

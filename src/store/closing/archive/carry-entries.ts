@@ -1,19 +1,22 @@
 /** Builds what stays in the database of an archived period's entries: the last one of each wallet, and sums. Until the drop nothing reads it. */
+import { isSpread, type Checking } from '../../cluster/agreement.ts'
+import { distributeBesideSql, tableSettingsSql } from '../../cluster/renew-table.ts'
 import type { Queryable } from '../../connection/open-client.ts'
 import { plainArray } from '../../connection/arrays.ts'
 import { closedTable } from '../closings.ts'
-import { readPeaks } from '../../proofs/subtrees.ts'
-import type { Peaks } from '../../../proof/merkle.ts'
+import { findArchivedTrees, findTrees } from '../../proofs/wallet-trees.ts'
+import { noPeaks, type Peaks } from '../../../proof/merkle.ts'
 import { carriedTable, carriedTables, transferColumnNames } from './archived-periods.ts'
+import { createCarriedSql, refuseChangesSql } from './carried-tables.ts'
 
 const columns = transferColumnNames.join(', ')
 
 /** What an interrupted run left is replaced. */
-export async function createCarriedEntries(client: Queryable, period: number): Promise<void> {
-  const table = carriedTable('entries', period)
-  await client.query(
-    `drop table if exists ${table}; create table ${table} (like transfers, peaks bytea not null, primary key (wallet_id))`,
-  )
+export async function createCarriedEntries(client: Checking, period: number): Promise<void> {
+  for (const sql of createCarriedSql('entries', period)) await client.query(sql)
+  if (!isSpread(client)) return
+  await client.query(tableSettingsSql)
+  await client.query(distributeBesideSql(carriedTable('entries', period), 'transfers', 'transfers'))
 }
 
 /** A wallet with entries in the period, and its tree. */
@@ -27,16 +30,6 @@ export type CarriedWallet = {
   readonly sealed: { readonly salt: Uint8Array; readonly peaks: Peaks } | undefined
 }
 
-type Row = {
-  walletId: string
-  until: number
-  archivedSize: number | null
-  archivedPeaks: Uint8Array | null
-  salt: Uint8Array | null
-  size: number | null
-  peaks: Uint8Array | null
-}
-
 /** The next wallets, by id. */
 export async function listCarriedWallets(
   client: Queryable,
@@ -44,19 +37,19 @@ export async function listCarriedWallets(
   after: string | null,
   limit: number,
 ): Promise<CarriedWallet[]> {
-  const { rows } = await client.query<Row>(
-    `select e.wallet_id as "walletId", e.until::float8 as until, a.sequence::float8 as "archivedSize", a.peaks as "archivedPeaks", h.salt,
-       h.size::float8 as size, h.peaks
-     from (select wallet_id, max(sequence) as until from ${closedTable('transfers', period)} where $1::uuid is null or wallet_id > $1
-       group by wallet_id order by wallet_id limit $2) e
-     left join archived_wallets a on a.wallet_id = e.wallet_id left join wallet_heads h on h.wallet_id = e.wallet_id order by e.wallet_id`,
+  const { rows } = await client.query<{ walletId: string; until: number }>(
+    `select wallet_id as "walletId", max(sequence)::float8 as until from ${closedTable('transfers', period)} where $1::uuid is null or wallet_id > $1
+     group by wallet_id order by wallet_id limit $2`,
     [after, limit],
   )
-  return rows.map(({ walletId, until, archivedSize, archivedPeaks, salt, size, peaks }) => ({
+  const ids = rows.map(({ walletId }) => walletId)
+  const archived = await findArchivedTrees(client, ids)
+  const sealed = await findTrees(client, ids)
+  return rows.map(({ walletId, until }) => ({
     walletId,
     until,
-    archived: readPeaks(archivedSize ?? 0, archivedPeaks ?? new Uint8Array()),
-    sealed: salt && peaks && size !== null ? { salt, peaks: readPeaks(size, peaks) } : undefined,
+    archived: archived.get(walletId) ?? noPeaks,
+    sealed: sealed.get(walletId),
   }))
 }
 
@@ -81,7 +74,8 @@ export async function insertCarriedEntries(
 }
 
 const ofEntries = (from: string, sign: 1 | -1) => `select counter_account, (created_at at time zone 'UTC')::date as day,
-  ${sign} * greatest(-amount, 0)::numeric as debited, ${sign} * greatest(amount, 0)::numeric as credited, ${sign} as transfers from ${from}`
+  ${sign} * sum(greatest(-amount, 0)::numeric) as debited, ${sign} * sum(greatest(amount, 0)::numeric) as credited, ${sign} * count(*) as transfers
+  from ${from} group by 1, 2`
 
 /** Adds the wallets without entries in this period, and the sums of the entries that only the files will have. */
 export async function completeCarriedEntries(
@@ -106,11 +100,9 @@ export async function completeCarriedEntries(
       : []),
   ]
   const sums = carriedTable('sums', period)
+  for (const sql of createCarriedSql('sums', period)) await client.query(sql)
   await client.query(
-    `drop table if exists ${sums};
-     create table ${sums} (counter_account text collate "C" not null, day date not null, debited numeric not null, credited numeric not null,
-       transfers bigint not null, primary key (counter_account, day));
-     insert into ${sums} (counter_account, day, debited, credited, transfers)
+    `insert into ${sums} (counter_account, day, debited, credited, transfers)
      select counter_account, day, sum(debited), sum(credited), sum(transfers) from (${parts.join(' union all ')}) s
      group by counter_account, day having sum(transfers) <> 0`,
   )
@@ -123,13 +115,8 @@ export const deleteCarried = (period: number) => `do $$ begin
   end if;
 end $$`
 
-/** Their rows never change again: a trigger refuses it, and no vacuum need read them. */
+/** A trigger refuses changes of their rows, and no vacuum need read them. */
 export async function freezeCarried(client: Queryable, period: number): Promise<void> {
-  for (const name of carriedTables) {
-    const table = carriedTable(name, period)
-    await client.query(
-      `create trigger ${table}_append_only before delete or update on ${table} for each row execute function refuse_change()`,
-    )
-    await client.query(`vacuum (freeze, analyze) ${table}`)
-  }
+  for (const sql of refuseChangesSql(period)) await client.query(sql)
+  for (const name of carriedTables) await client.query(`vacuum (freeze, analyze) ${carriedTable(name, period)}`)
 }

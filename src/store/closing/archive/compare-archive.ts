@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import { beginSnapshotSql } from '../../cluster/snapshot.ts'
-import type { Queryable } from '../../connection/open-client.ts'
+import type { Checking } from '../../cluster/agreement.ts'
 import { ArchiveRefused, type Manifest, type WrittenFile } from './archive-file.ts'
 import { readArchiveFile } from './read-archive-file.ts'
 import { openArchiveLines, type LedgerTables } from './write-archive.ts'
@@ -16,7 +16,7 @@ export type CompareOptions = {
 
 /** Refuses where a file is not that of the manifest, or has another line than the rows make. */
 export async function compareArchive(
-  client: Queryable,
+  client: Checking,
   manifest: Manifest,
   { openFile, tables, onProgress }: CompareOptions,
 ): Promise<void> {

@@ -1,7 +1,8 @@
 /** Exchanges the tables of a closed period for what stays of it, in one short transaction. Either all of it happens or nothing. */
-import type { OpenClient, Queryable } from '../../connection/open-client.ts'
+import type { Connection, OpenClient, Queryable } from '../../connection/open-client.ts'
 import { locks } from '../../locks.ts'
-import { beginExchange, whenUnlocked, type CloseOptions } from '../close-ledger.ts'
+import { isSpread } from '../../cluster/agreement.ts'
+import { exchangeTables, type CloseOptions } from '../close-ledger.ts'
 import { closedTable, listClosings, periodsIn } from '../closings.ts'
 import { ArchiveRefused } from './archive-file.ts'
 import { viewsSql, type Archive } from './archived-periods.ts'
@@ -11,9 +12,12 @@ export type DropOptions = CloseOptions & {
   readonly archive: Pick<Archive, 'sha256' | 'refusals' | 'holds' | 'carried'>
 }
 
-export async function dropPeriod(client: OpenClient, { period, archive, ...options }: DropOptions): Promise<void> {
-  await whenUnlocked(client, options, async () => {
-    await beginExchange(client)
+export async function dropPeriod(
+  connection: Connection,
+  client: OpenClient,
+  { period, archive, ...options }: DropOptions,
+): Promise<void> {
+  await exchangeTables(connection, client, options, async () => {
     const closings = await listClosings(client)
     const isNext = periodsIn(closings, 'database')[0] === period
     if (!isNext) throw new ArchiveRefused(`Period ${period} is not the oldest one in the database any more.`)
@@ -25,15 +29,12 @@ export async function dropPeriod(client: OpenClient, { period, archive, ...optio
       [period, archive.sha256, archive.refusals, archive.holds, archive.carried],
     )
     const dropped = (['transfers', 'outcomes'] as const).map((name) => closedTable(name, period))
-    // In one message: while they run, no batch can. A reader that needs one snapshot has locked closings first.
-    await client.query(
-      [
-        `lock table closings, ${dropped.join()} in access exclusive mode`,
-        ...viewsSql(closed, [...periodsIn(closings, 'files'), period]),
-        `drop table ${dropped.join()}`,
-        'commit',
-      ].join(';\n'),
-    )
+    return [
+      // A reader that needs one snapshot has locked closings first.
+      `lock table closings, ${dropped.join()} in access exclusive mode`,
+      ...viewsSql(closed, [...periodsIn(closings, 'files'), period], isSpread(client)),
+      `drop table ${dropped.join()}`,
+    ]
   })
 }
 

@@ -1,15 +1,10 @@
 /** Loads the files of an archived period into new tables, and exchanges them for what stayed of it. */
-import type { OpenClient, Queryable } from '../../connection/open-client.ts'
+import type { Connection, OpenClient, Queryable } from '../../connection/open-client.ts'
 import { plainArray, textArray } from '../../connection/arrays.ts'
+import { isSpread } from '../../cluster/agreement.ts'
+import { distributeBesideSql, tableSettingsSql } from '../../cluster/renew-table.ts'
 import { quoted } from '../../migrations/tables.ts'
-import {
-  beginExchange,
-  ledgerTables,
-  readDefinition,
-  whenUnlocked,
-  type CloseOptions,
-  type Definition,
-} from '../close-ledger.ts'
+import { exchangeTables, ledgerTables, readDefinition, type CloseOptions, type Definition } from '../close-ledger.ts'
 import { closedTable, listClosings, periodsIn } from '../closings.ts'
 import { ArchiveRefused, parseEntryLine, parseOutcomeLine, type Entry, type OtherOutcome } from './archive-file.ts'
 import type { Manifest } from './archive-file.ts'
@@ -31,23 +26,26 @@ export const deleteRestored = (period: number) => `drop table if exists ${Object
 type LoadOptions = Pick<CompareOptions, 'openFile' | 'onProgress'>
 
 /** What an interrupted run left is replaced. */
-export async function loadPeriod(client: Queryable, manifest: Manifest, options: LoadOptions): Promise<void> {
+export async function loadPeriod(client: OpenClient, manifest: Manifest, options: LoadOptions): Promise<void> {
   const { period } = manifest
   const definitions = await Promise.all(ledgerTables.map((name) => readDefinition(client, name)))
-  for (const definition of definitions) await client.query(createSql(definition, period))
+  if (isSpread(client)) await client.query(tableSettingsSql)
+  for (const definition of definitions)
+    for (const sql of createSql(definition, period, isSpread(client))) await client.query(sql)
   const load = openLoad(client, restoredTables(period), manifest, options.onProgress)
   for await (const lines of readArchiveFile(manifest.entries, options.openFile)) await load.entries(lines)
   for await (const lines of readArchiveFile(manifest.outcomes, options.openFile)) await load.outcomes(lines)
   for (const definition of definitions) for (const sql of finishSql(definition, period)) await client.query(sql)
 }
 
-function createSql({ name, options }: Definition, period: number): string {
+function createSql({ name, options }: Definition, period: number, isOnCluster: boolean): string[] {
   const table = restoredTables(period)[name]
   return [
     `drop table if exists ${table}`,
     `create table ${table} (like ${name} including all excluding indexes)`,
     ...(options.length > 0 ? [`alter table ${table} set (${options.join(', ')})`] : []),
-  ].join('; ')
+    ...(isOnCluster ? [distributeBesideSql(table, name, name)] : []),
+  ]
 }
 
 /** As a closing leaves them. */
@@ -112,29 +110,34 @@ function openLoad(
 const timeSql = `timestamptz 'epoch' + microseconds * interval '1 microsecond'`
 
 async function insertEntries(client: Queryable, { transfers, outcomes }: LedgerTables, rows: readonly EntryRow[]) {
+  const values = [
+    plainArray(rows, ({ walletId }) => walletId),
+    plainArray(rows, ({ sequence }) => sequence),
+    plainArray(rows, ({ amountMinor }) => amountMinor),
+    plainArray(rows, ({ balanceMinor }) => balanceMinor),
+    plainArray(rows, ({ referenceKey }) => referenceKey),
+    plainArray(rows, ({ microseconds }) => microseconds),
+  ]
+  // A cluster would read what two inserts of one statement have in common from a file, on every server.
   await client.query(
-    `with e as (select *, ${timeSql} as created_at from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::float8[], $7::text[],
-       $8::text[], $9::text[], $10::text[], $11::bigint[])
-       as e(wallet_id, sequence, amount, balance_after, reference_key, microseconds, counter_account, reference_type, reference_id, description, held)
-     ), t as (
-       insert into ${transfers} (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id, description)
-       select wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id, description from e
-     )
-     insert into ${outcomes} (reference_key, wallet_id, amount, balance, sequence, created_at, held)
-     select reference_key, wallet_id, amount, balance_after, sequence, created_at, held from e`,
+    `insert into ${transfers} (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id, description)
+     select wallet_id, sequence, amount, balance_after, reference_key, ${timeSql}, counter_account, reference_type, reference_id, description
+     from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::float8[], $7::text[], $8::text[], $9::text[], $10::text[])
+       as e(wallet_id, sequence, amount, balance_after, reference_key, microseconds, counter_account, reference_type, reference_id, description)`,
     [
-      plainArray(rows, ({ walletId }) => walletId),
-      plainArray(rows, ({ sequence }) => sequence),
-      plainArray(rows, ({ amountMinor }) => amountMinor),
-      plainArray(rows, ({ balanceMinor }) => balanceMinor),
-      plainArray(rows, ({ referenceKey }) => referenceKey),
-      plainArray(rows, ({ microseconds }) => microseconds),
+      ...values,
       textArray(rows, ({ counterAccount }) => counterAccount),
       textArray(rows, ({ referenceType }) => referenceType),
       textArray(rows, ({ referenceId }) => referenceId),
       textArray(rows, ({ description }) => description),
-      plainArray(rows, ({ heldMinor }) => heldMinor),
     ],
+  )
+  await client.query(
+    `insert into ${outcomes} (reference_key, wallet_id, amount, balance, sequence, created_at, held)
+     select reference_key, wallet_id, amount, balance_after, sequence, ${timeSql}, held
+     from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::float8[], $7::bigint[])
+       as e(wallet_id, sequence, amount, balance_after, reference_key, microseconds, held)`,
+    [...values, plainArray(rows, ({ heldMinor }) => heldMinor)],
   )
 }
 
@@ -156,10 +159,14 @@ async function insertOutcomes(client: Queryable, table: string, rows: readonly O
   )
 }
 
-/** One short transaction: either all of it happens or nothing. */
-export async function swapRestored(client: OpenClient, period: number, options: CloseOptions): Promise<void> {
-  await whenUnlocked(client, options, async () => {
-    await beginExchange(client)
+/** Either all of it happens or nothing. */
+export async function swapRestored(
+  connection: Connection,
+  client: OpenClient,
+  period: number,
+  options: CloseOptions,
+): Promise<void> {
+  await exchangeTables(connection, client, options, async () => {
     const closings = await listClosings(client)
     const archived = periodsIn(closings, 'files')
     if (archived.at(-1) !== period)
@@ -168,16 +175,13 @@ export async function swapRestored(client: OpenClient, period: number, options: 
     await restartRound(client)
     await client.query('delete from archives where closing_id = $1', [period])
     const closed = [...periodsIn(closings, 'database'), period].sort((a, b) => a - b)
-    await client.query(
-      [
-        `lock table closings in access exclusive mode`,
-        ...ledgerTables.map(
-          (name) => `alter table ${restoredTables(period)[name]} rename to ${closedTable(name, period)}`,
-        ),
-        ...viewsSql(closed, archived.slice(0, -1)),
-        `drop table ${carriedTables.map((name) => carriedTable(name, period)).join()}`,
-        'commit',
-      ].join(';\n'),
-    )
+    return [
+      `lock table closings in access exclusive mode`,
+      ...ledgerTables.map(
+        (name) => `alter table ${restoredTables(period)[name]} rename to ${closedTable(name, period)}`,
+      ),
+      ...viewsSql(closed, archived.slice(0, -1), isSpread(client)),
+      `drop table ${carriedTables.map((name) => carriedTable(name, period)).join()}`,
+    ]
   })
 }

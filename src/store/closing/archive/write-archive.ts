@@ -6,6 +6,8 @@ import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import { closedTable, listClosings, type Closing } from '../closings.ts'
+import { isSpread, type Checking } from '../../cluster/agreement.ts'
+import { findOutcomesOnNodes, readEntriesOnNodes, readOnNodes } from '../../cluster/period-pages.ts'
 import { beginSnapshotSql } from '../../cluster/snapshot.ts'
 import type { OpenClient, Queryable } from '../../connection/open-client.ts'
 import { findLatestCheckpoint } from '../../proofs/proof-log.ts'
@@ -31,17 +33,8 @@ export async function getCountedClosing(db: Queryable, period: number): Promise<
   return { ...closing, transfers, outcomes }
 }
 
-/** An entry and its outcome are on different servers, and no cursor joins them. */
-export function refuseCluster(client: OpenClient): void {
-  if (client.isCluster())
-    throw new ArchiveRefused(
-      'The closed periods of a cluster are not written into files. A copy has all of them: npx billfold export.',
-    )
-}
-
 /** The two files of the period, and what its manifest says of them. */
 export async function writeArchive(client: OpenClient, period: number, options: WriteOptions): Promise<Manifest> {
-  refuseCluster(client)
   await client.query(beginSnapshotSql)
   try {
     const closing = await getCountedClosing(client, period)
@@ -83,7 +76,7 @@ const tablesOf = (period: number): LedgerTables => ({
 
 /** The lines of both files, in pages. In a transaction. The counts are those of the lines so far. */
 export function openArchiveLines(
-  db: Queryable,
+  db: Checking,
   period: number,
   tables: LedgerTables = tablesOf(period),
   onProgress: (entries: number) => void = () => {},
@@ -100,10 +93,12 @@ const microseconds = (column: string) => `(extract(epoch from ${column}) * 10000
 const keyText = (column: string) => `replace(${column}::text, '-', '')`
 
 /** Numbers of at most 15 digits, and microseconds until the year 2255: a float8 has them exactly. */
+const entryColumns = `t.wallet_id as "walletId", t.sequence::float8 as sequence, t.amount::float8 as "amountMinor",
+  t.balance_after::float8 as "balanceMinor", ${microseconds('t.created_at')} as microseconds, t.counter_account as "counterAccount",
+  t.reference_type as "referenceType", t.reference_id as "referenceId", t.description, ${keyText('t.reference_key')} as "referenceKey"`
+
 const entriesSql = ({ transfers, outcomes }: LedgerTables) => `
-select t.wallet_id as "walletId", t.sequence::float8 as sequence, t.amount::float8 as "amountMinor", t.balance_after::float8 as "balanceMinor",
-  ${microseconds('t.created_at')} as microseconds, t.counter_account as "counterAccount", t.reference_type as "referenceType",
-  t.reference_id as "referenceId", t.description, ${keyText('t.reference_key')} as "referenceKey", o.held::float8 as "heldMinor",
+select ${entryColumns}, o.held::float8 as "heldMinor",
   (o.wallet_id = t.wallet_id and o.sequence = t.sequence and o.amount = t.amount and o.balance = t.balance_after
     and o.created_at = t.created_at and o.refusal is null and o.is_hold is null) is true as "hasOutcome"
 from ${transfers} t left join ${outcomes} o on o.reference_key = t.reference_key
@@ -124,15 +119,50 @@ type EntryRow = {
   hasOutcome: boolean
 }
 
+/** What an outcome says of its entry. */
+const postedColumns = `${keyText('o.reference_key')} as "referenceKey", o.wallet_id as "walletId", o.sequence::float8 as sequence, o.amount::float8 as "amountMinor",
+  o.balance::float8 as "balanceMinor", ${microseconds('o.created_at')} as microseconds, o.held::float8 as "heldMinor", o.refusal is null and o.is_hold is null as "isPosted"`
+
+type PostedRow = Pick<
+  EntryRow,
+  'referenceKey' | 'walletId' | 'sequence' | 'amountMinor' | 'balanceMinor' | 'microseconds' | 'heldMinor'
+> & { isPosted: boolean }
+
+/** On a cluster an entry and its outcome are on different servers: they are joined here. */
+async function* entriesOnNodes(db: Queryable, { transfers, outcomes }: LedgerTables): AsyncGenerator<EntryRow[]> {
+  for await (const rows of readEntriesOnNodes<Omit<EntryRow, 'heldMinor' | 'hasOutcome'>>(
+    db,
+    transfers,
+    entryColumns,
+  )) {
+    const keys = rows.map(({ referenceKey }) => referenceKey)
+    const posted = await findOutcomesOnNodes<PostedRow>(db, outcomes, postedColumns, keys)
+    const byKey = new Map(posted.map((row) => [row.referenceKey, row]))
+    yield rows.map((row) => {
+      const outcome = byKey.get(row.referenceKey)
+      const { walletId, sequence, amountMinor, balanceMinor, microseconds: at } = row
+      const hasOutcome =
+        outcome?.isPosted === true &&
+        outcome.walletId === walletId &&
+        outcome.sequence === sequence &&
+        outcome.amountMinor === amountMinor &&
+        outcome.balanceMinor === balanceMinor &&
+        outcome.microseconds === at
+      return { ...row, heldMinor: outcome?.heldMinor ?? null, hasOutcome }
+    })
+  }
+}
+
 async function* entryLines(
-  db: Queryable,
+  db: Checking,
   period: number,
   tables: LedgerTables,
   counts: Counts,
   onProgress: () => void,
 ): AsyncGenerator<string[]> {
   let last: EntryRow | undefined
-  for await (const rows of readRows<EntryRow>(db, entriesSql(tables))) {
+  const pages = isSpread(db) ? entriesOnNodes(db, tables) : readRows<EntryRow>(db, entriesSql(tables))
+  for await (const rows of pages) {
     const lines: string[] = []
     for (const row of rows) {
       const previous = last?.walletId === row.walletId ? last : undefined
@@ -155,13 +185,19 @@ function follows(row: EntryRow, previous: EntryRow): boolean {
   return row.sequence === previous.sequence + 1 && row.balanceMinor === previous.balanceMinor + row.amountMinor
 }
 
-const outcomesSql = ({ outcomes }: LedgerTables) => `
-select ${keyText('reference_key')} as "referenceKey", wallet_id as "walletId", amount::float8 as "amountMinor", balance::float8 as "balanceMinor",
-  ${microseconds('created_at')} as microseconds, coalesce(refusal, 'HOLD') as result, held::float8 as "heldMinor"
-from ${outcomes} where sequence is null order by reference_key`
+const outcomeColumns = `${keyText('o.reference_key')} as "referenceKey", o.wallet_id as "walletId", o.amount::float8 as "amountMinor",
+  o.balance::float8 as "balanceMinor", ${microseconds('o.created_at')} as microseconds, coalesce(o.refusal, 'HOLD') as result,
+  o.held::float8 as "heldMinor"`
+const isOther = 'o.sequence is null'
 
-async function* outcomeLines(db: Queryable, tables: LedgerTables, counts: Counts): AsyncGenerator<string[]> {
-  for await (const rows of readRows<OtherOutcome>(db, outcomesSql(tables))) {
+async function* outcomeLines(db: Checking, { outcomes }: LedgerTables, counts: Counts): AsyncGenerator<string[]> {
+  const pages = isSpread(db)
+    ? readOnNodes<OtherOutcome>(db, outcomes, 'reference_key', outcomeColumns, isOther)
+    : readRows<OtherOutcome>(
+        db,
+        `select ${outcomeColumns} from ${outcomes} o where ${isOther} order by o.reference_key`,
+      )
+  for await (const rows of pages) {
     counts.outcomes += rows.length
     yield rows.map(formatOutcome)
   }

@@ -1,0 +1,139 @@
+/** The one read never says that stretches are right where the statements that name faults find one. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { postForApp } from '../../actions/money/post.ts'
+import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
+import type { Queryable } from '../connection/database.ts'
+import { areStretchesRight } from './right-stretches.ts'
+import { endOfLedger, type Stretch } from './stretch.ts'
+import { nameStretchFaults, verifyStretches } from './verify.ts'
+
+setDefaultTimeout(240_000)
+
+let rig: TestService
+let wallets: string[] = []
+/** After each entry. */
+const balances = [0n, 500n, 380n, 370n, 870n, 860n]
+
+beforeAll(async () => {
+  rig = await openTestService()
+  const { pool } = rig.service.db
+  for (const table of ['transfers', 'outcomes']) {
+    await pool.query(`grant all on ${table} to current_user`)
+    await pool.query(`alter table ${table} disable trigger user`)
+  }
+  const credentials = await newApp(rig.service)
+  const app = (await rig.service.apps.find(credentials.clientId))!
+  for (let i = 0; i < 2; i++) {
+    const { userId, serviceUserId } = await newUser(rig.service, credentials)
+    wallets.push(userId)
+    for (const [n, balance] of balances.entries()) {
+      if (n === 0) continue
+      const change = balance - balances[n - 1]!
+      const [direction, amountMinor] = change > 0n ? (['credit', change] as const) : (['debit', -change] as const)
+      const reference = { referenceType: 'T', referenceId: `${i}-${n}`, description: null }
+      await postForApp(rig.service, app, { direction, serviceUserId, amountMinor, ...reference })
+    }
+  }
+  wallets = wallets.toSorted()
+})
+afterAll(() => rig.close())
+
+const stretch = (walletId: string, from: number, until = endOfLedger): Stretch => {
+  return { walletId, sequence: BigInt(from), balanceMinor: balances[from]!, until }
+}
+
+/** Both answers for the stretches, after a corruption of which nothing stays. */
+async function answersAfter(corruption: string, stretches: readonly Stretch[]) {
+  const client = await rig.service.db.longRunning.pool.connect()
+  try {
+    await client.query('begin')
+    await client.query(corruption.replaceAll('$1', `'${wallets[1]}'`))
+    const faults = await nameStretchFaults(client, stretches, String)
+    return { isRight: await areStretchesRight(client, stretches), faults: faults.map(({ check }) => check) }
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+
+const entry = (sequence: number) => `wallet_id = $1 and sequence = ${sequence}`
+const both = (where: string, change: string, ofOutcome = change) =>
+  `update transfers set ${change} where ${where}; update outcomes set ${ofOutcome} where ${where}`
+
+const corruptions: Record<string, string> = {
+  'an amount': `update transfers set amount = amount - 1 where ${entry(4)}`,
+  'an amount, also in the outcome': both(entry(4), 'amount = amount + 1'),
+  'a balance': `update transfers set balance_after = balance_after + 1 where ${entry(4)}`,
+  'a balance, also in the outcome': both(entry(4), 'balance_after = 1', 'balance = 1'),
+  'the balance of the entry at the checkpoint': both(entry(3), 'balance_after = 371', 'balance = 371'),
+  'amount and balance of the last entry and of its outcome': both(
+    entry(5),
+    'amount = 5, balance_after = 875',
+    'amount = 5, balance = 875',
+  ),
+  'all balances from an entry on': both(
+    'wallet_id = $1 and sequence >= 3',
+    'balance_after = balance_after + 1',
+    'balance = balance + 1',
+  ),
+  'an entry that is gone': `delete from transfers where ${entry(4)}`,
+  'the entry at the checkpoint that is gone': `delete from transfers where ${entry(3)}`,
+  'the last entry that is gone': `delete from transfers where ${entry(5)}`,
+  'all entries that are gone': `delete from transfers where wallet_id = $1`,
+  'an entry too many': `insert into transfers select wallet_id, 6, 10, 870, gen_random_uuid(), created_at, counter_account, reference_type, 'X', null from transfers where ${entry(5)}`,
+  'a reference': `update transfers set reference_id = 'other' where ${entry(4)}`,
+  'an account': `update transfers set counter_account = 'cards' where ${entry(4)}`,
+  'an account that was never linked': `update transfers set counter_account = 'app:none' where ${entry(4)}`,
+  'a link that is gone': `delete from links where user_id = $1`,
+  'a time before the entry before': both(entry(4), `created_at = '2001-01-01'`),
+  'the time of an outcome': `update outcomes set created_at = '2001-01-01' where ${entry(5)}`,
+  'an outcome that is gone': `delete from outcomes where ${entry(4)}`,
+  'an outcome that is a refusal': `update outcomes set refusal = 'INSUFFICIENT_BALANCE', sequence = null where ${entry(4)}`,
+  'an outcome of another wallet': `update outcomes set wallet_id = '00000000-0000-7000-8000-000000000000' where ${entry(4)}`,
+  'the balance of the wallet': `update wallets set balance = balance + 1 where id = $1`,
+  'the number of entries of the wallet': `update wallets set sequence = sequence + 1 where id = $1`,
+  'a freeze for a debt that is none': `update wallets set frozen_for = 'debt' where id = $1`,
+}
+
+const ofCheckpoint = ['amount and balance of the last entry and of its outcome', 'all balances from an entry on']
+
+describe('the one read and the statements that name faults agree on', () => {
+  for (const [name, corruption] of Object.entries({ 'right books': '', ...corruptions }))
+    test(name, async () => {
+      const found: string[] = []
+      for (const from of [0, 1, 3, 5])
+        for (const until of from < 4 ? [endOfLedger, 4n] : [endOfLedger]) {
+          const stretches = [stretch(wallets[0]!, 2), stretch(wallets[1]!, from, until)]
+          const { isRight, faults } = await answersAfter(corruption, stretches)
+          // It also compares the entry at the checkpoint with the checkpoint, which the others do only by what follows from it.
+          const isWrong = faults.length > 0 || (ofCheckpoint.includes(name) && !isRight)
+          expect({ from, until, faults, isRight }).toEqual({ from, until, faults, isRight: !isWrong })
+          found.push(...faults)
+        }
+      expect(found.length === 0).toBe(corruption === '')
+    })
+})
+
+test('right stretches are read by one statement, and changed ones are named', async () => {
+  const read = async (change: string) => {
+    const client = await rig.service.db.longRunning.pool.connect()
+    let reads = 0
+    const counting = {
+      query: (...call: Parameters<typeof client.query>) => {
+        if (JSON.stringify(call[0]).includes('transfers')) reads++
+        return client.query(...call)
+      },
+    } as unknown as Queryable
+    try {
+      await client.query('begin')
+      await client.query(change)
+      const faults = await verifyStretches(counting, [stretch(wallets[1]!, 1)], String)
+      return [reads, faults.length]
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+  }
+  expect(await read('select 1')).toEqual([1, 0])
+  expect(await read(`delete from links where user_id = '${wallets[1]}'`)).toEqual([4, 1])
+})
