@@ -1,5 +1,5 @@
 /** The processes of a run: services, the echo, the load. The caller that starts one also stops it. */
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, Result } from './job.ts'
@@ -32,10 +32,17 @@ export async function startService(
   { dir = projectDir, databaseUrl, env = {}, preload }: ServiceOptions,
   faultsFile: string,
 ): Promise<Server> {
-  const settings = { HOST: '127.0.0.1', DATABASE_URL: databaseUrl, DEMO: '0', ...env }
+  const settings = { ...runtimeSettings(dir), HOST: '127.0.0.1', DATABASE_URL: databaseUrl, DEMO: '0', ...env }
   const before = preload === undefined ? [] : ['--preload', preload]
   const server = await startServer([...before, 'src/main.ts'], dir, settings, '/readyz', faultsFile)
   return { ...server, database: new URL(databaseUrl).pathname.slice(1) }
+}
+
+/** The runtime's settings of that checkout. The runtime reads them before the service begins, so the service cannot set them. */
+function runtimeSettings(dir: string): Record<string, string> {
+  const script = join(dir, 'deploy/start.sh')
+  const text = existsSync(script) ? readFileSync(script, 'utf8') : ''
+  return Object.fromEntries([...text.matchAll(/\b(BUN_\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!]))
 }
 
 export async function startEcho(faultsFile: string): Promise<Server> {

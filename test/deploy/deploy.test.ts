@@ -75,6 +75,26 @@ describe('the image', () => {
   })
 })
 
+const settingsIn = (text: string) => [...text.matchAll(/\b(BUN_\w+=\S+)/g)].map(([, setting]) => setting!).toSorted()
+
+test('however it is started, the runtime gets the same settings, and knows them', async () => {
+  const settings = settingsIn(await readText('start.sh'))
+  expect(settings).not.toEqual([])
+  expect(settingsIn(await readText('Dockerfile'))).toEqual(settings)
+  expect(manifest.scripts.start).toBe('exec deploy/start.sh')
+  expect(await readText('billfold.service')).toContain('\nExecStart=/srv/billfold/deploy/start.sh\n')
+  for (const setting of settings) expect(await valueOfOption(setting)).toBe(setting.split('=')[1])
+})
+
+/** The value that the runtime has for the option of a setting. With a name that it does not know, the runtime does not start. */
+async function valueOfOption(setting: string): Promise<string | undefined> {
+  const [name, value] = setting.split('=') as [string, string]
+  const env = { PATH: process.env['PATH'] ?? '', [name]: value, BUN_JSC_dumpOptions: '2' }
+  const child = Bun.spawn([process.execPath, '-e', '0'], { env, stdout: 'pipe', stderr: 'pipe' })
+  const texts = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return new RegExp(`\\b${name.replace('BUN_JSC_', '')}=(\\S+)`).exec(texts.join('\n'))?.[1]
+}
+
 test('compose has a PostgreSQL 18 with a volume, waits for it, and gives the shutdown enough time', async () => {
   const compose = parse(await readText('compose.yaml'))
   const billfold = (...path: string[]) => at(compose, 'services', 'billfold', ...path)
@@ -90,7 +110,7 @@ test('compose has a PostgreSQL 18 with a volume, waits for it, and gives the shu
 test.skipIf(!Bun.which('systemd-analyze'))('systemd accepts the unit', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'billfold-unit-'))
   // systemd also checks that the program exists, and it is not at that path here.
-  const unit = (await readText('billfold.service')).replace('/srv/billfold/node_modules/.bin/bun', '/bin/true')
+  const unit = (await readText('billfold.service')).replace('/srv/billfold/deploy/start.sh', '/bin/true')
   const file = join(folder, 'billfold.service')
   await writeFile(file, unit)
   const { code, output } = await run(['systemd-analyze', 'verify', '--man=no', file])
