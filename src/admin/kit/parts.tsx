@@ -48,6 +48,8 @@ export function Form({
 type FieldProps = {
   label: string
   name: string
+  /** Another one where the page has two fields of this name. */
+  id?: string
   value?: string
   hint?: ComponentChildren
   problem?: string | undefined
@@ -60,6 +62,7 @@ type FieldProps = {
 export function Field({
   label,
   name,
+  id = `field-${name}`,
   value = '',
   hint,
   problem,
@@ -68,7 +71,6 @@ export function Field({
   options,
   attributes,
 }: FieldProps) {
-  const id = `field-${name}`
   const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ') || undefined
   const shared = { id, name, 'aria-describedby': described, 'aria-invalid': problem ? true : undefined, ...attributes }
   return (

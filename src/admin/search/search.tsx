@@ -14,7 +14,7 @@ export const searchRoutes: AdminRoute[] = [get('/admin/search', showSearch)]
 
 async function showSearch(request: AdminRequest): Promise<Response> {
   const q = request.query('q').trim()
-  if (q === '') return await showPage(request, { title: 'Search', body: <Help title="What are you looking for?" /> })
+  if (q === '') return await showPage(request, { title: 'Search', body: <NoQuery /> })
   const found = await findAnything(request.service, q, (keyed) => onlyPathOf(keyed, q) !== undefined)
   const isAlone = !found.emails?.people.length && !found.anyDay
   const only = isAlone ? onlyPathOf(found, q) : undefined
@@ -48,6 +48,15 @@ async function showSearch(request: AdminRequest): Promise<Response> {
     </>
   )
   return await showPage(request, { title: 'Search', body })
+}
+
+function NoQuery() {
+  return (
+    <>
+      <Heading title="Search" />
+      <Help title="What are you looking for?" />
+    </>
+  )
 }
 
 /** No table has request ids: a debit would pay for it. */

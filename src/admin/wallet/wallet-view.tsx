@@ -74,6 +74,7 @@ export function Balance({ request, person, wallet }: { request: AdminRequest; pe
         <Field
           label="Statement for a month"
           name="month"
+          id="field-statement-month"
           type="month"
           value={monthOf(request.service.now()).text}
           attributes={{ required: true, pattern: '20[0-9][0-9]-[01][0-9]', placeholder: '2025-03' }}
