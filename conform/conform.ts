@@ -27,7 +27,7 @@ export type Conformance = {
 /** Why the check could not start. Nothing has moved. */
 export type Unfit = { readonly problem: string }
 
-export const groups: readonly (readonly Statement[])[] = [
+const groups: readonly (readonly Statement[])[] = [
   moneyStatements,
   repeatStatements,
   refusalStatements,

@@ -113,6 +113,8 @@ export const moneyStatements: readonly Statement[] = [
     section: '4.A',
     says: 'check-balance answers the balance of the wallet, also right after a credit',
     attempt: async (subject) => {
+      // A service may keep the balance of this call.
+      await subject.check(1)
       demandSuccess(await subject.credit(1), 'the credit')
       const { balance } = demandSuccess(await subject.check(1), 'check-balance')
       demandMoney(balance, await balanceOf(subject), 'balance')

@@ -58,7 +58,7 @@ export function secondsIn(report: string): Seconds {
 }
 
 /** Quick files are put together up to this many seconds. */
-const secondsTogether = 20
+const secondsTogether = 40
 
 export function jobsOf(files: readonly string[]): Job[] {
   const known = { ...readSeconds(committedFile), ...readSeconds(secondsFile) }
@@ -70,7 +70,7 @@ export function jobsOf(files: readonly string[]): Job[] {
       .filter((path) => needsBrowser(path) === isBrowser)
       .reduce<string[][]>((jobs, path) => {
         const last = jobs.at(-1)
-        if (last && last.length < 16 && total(last) + secondsOf(path) <= secondsTogether) last.push(path)
+        if (last && last.length < 40 && total(last) + secondsOf(path) <= secondsTogether) last.push(path)
         else jobs.push([path])
         return jobs
       }, []),

@@ -339,3 +339,12 @@ test('without a card processor the top-up page says so', async () => {
   expect(html).toContain('"processor":"none"')
   await plain.close()
 })
+
+test.each([
+  ['12.34', 12.34],
+  ...['0', 'abc', '-5', '1e3', '5.001', '99999999999999999'].map((none) => [none, null] as const),
+])('an amount of %s in the address of the top-up page is a need of %p', async (amount, need) => {
+  const { html } = await get(`/widget/topup?clientId=${app.clientId}&amount=${amount}`)
+  const { topup } = JSON.parse(/id="data">(.*?)<\/script>/s.exec(html)![1]!) as PageData
+  expect(topup.need).toBe(need)
+})

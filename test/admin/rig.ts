@@ -5,13 +5,14 @@ import { generateSync } from 'otplib'
 import { Client } from 'pg'
 import type { BrowserContextOptions, Page } from '@playwright/test'
 import { startSession } from '../../src/actions/operators/manage-sessions.ts'
-import { findBarriers, endFading, wantsAll, wantsPictures } from '../browser/axe.ts'
+import { findBarriers, endFading, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
 import { callCommand } from '../command.ts'
 import { freePort } from '../free-port.ts'
 import { testDatabase, type TestDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
 import { until } from '../until.ts'
+import { wantsAll } from '../wants-all.ts'
 
 /** For every file that imports this one: a page takes seconds on a busy machine, and a test opens several. */
 setDefaultTimeout(240_000)
@@ -108,10 +109,21 @@ const views = [
   [360, 'dark'],
 ] as const
 
-/** Overflow at each width, and violations found by axe. SCREENSHOTS=1 also takes a screenshot of each view. */
+/**
+ * A label names the first of two elements with one id, and a screen reader finds the content of a page by its one title. Runs in the
+ * page: axe reports neither as serious.
+ */
+function listMisnamed(): string[] {
+  const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
+  const twice = new Set(ids.filter((id, i) => ids.indexOf(id) < i))
+  const titles = document.querySelectorAll('h1').length
+  return [...[...twice].map((id) => `two elements are ${id}`), ...(titles === 1 ? [] : [`${titles} titles`])]
+}
+
+/** Overflow at each width, ids and titles, and violations found by axe. SCREENSHOTS=1 also takes a screenshot of each view. */
 export async function findPageBarriers(page: Page, name: string): Promise<string[]> {
   await mkdir(screenshots, { recursive: true })
-  const barriers: string[] = []
+  const barriers = (await page.evaluate(listMisnamed)).map((line) => `${name}: ${line}`)
   for (const [width, colorScheme] of views) {
     // Colours do not change the width of a page.
     if (colorScheme === 'dark' && !wantsPictures) continue

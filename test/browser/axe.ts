@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import type { AxeResults, Result } from 'axe-core'
 import type { Frame, Page } from '@playwright/test'
 import { until } from '../until.ts'
+import { wantsAll } from '../wants-all.ts'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -21,9 +22,6 @@ const impacts = ['minor', 'moderate', 'serious', 'critical'] as const
 type Impact = (typeof impacts)[number]
 const barriers: readonly Impact[] = ['serious', 'critical']
 
-/** `npm test -- all` checks the colours of every state again. */
-export const wantsAll = process.env['TEST_ALL'] === '1'
-
 /** Serious and critical violations. */
 export async function findBarriers(shown: Frame | Page): Promise<string[]> {
   return await findViolations(shown, barriers)
@@ -34,24 +32,36 @@ export async function findAllViolations(shown: Frame | Page): Promise<string[]> 
 }
 
 /**
- * Checks every rule once, and the colour rules, which cost most, in both schemes if the page shows a component that no earlier
- * page has shown: the colours of a text depend only on the element, its ancestors and the style sheet.
+ * Checks every rule once. If the page shows a component that no earlier page has shown, it compares the colours of both schemes, and checks
+ * the colour rules, which cost most, in each scheme that has new ones: the colours of a text depend only on the element, its ancestors and
+ * the style sheet. `npm test -- all` checks every page.
  */
 async function findViolations(shown: Frame | Page, meant: readonly Impact[]): Promise<string[]> {
+  const found: string[] = []
+  const check = async (options: object, label = '') => {
+    const chosen = (await examine(shown, options)).filter(({ impact }) => meant.includes(impact as Impact))
+    found.push(...chosen.flatMap(describe).map((line) => label + line))
+  }
   if (!(await shown.evaluate('"axe" in window'))) await shown.evaluate(source)
-  const isMeant = ({ impact }: Result) => meant.includes(impact as Impact)
-  const found = (await examine(shown, await withoutColours(shown, meant))).filter(isMeant).flatMap(describe)
-  const components = await shown.evaluate(listComponents)
-  if (!wantsAll && components.every((each) => examined.has(each))) return found
-  for (const each of components) examined.add(each)
+  await check(await withoutColours(shown, meant))
+  if (!isNew(await shown.evaluate(listComponents), 'component')) return found
   const page = 'page' in shown ? shown.page() : shown
   const isDark = await shown.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
   for (const colorScheme of isDark ? (['light', 'dark'] as const) : (['dark', 'light'] as const)) {
     await setScheme(page, shown, colorScheme)
-    const wrong = (await examine(shown, colours)).filter(isMeant).flatMap(describe)
-    found.push(...wrong.map((line) => `${colorScheme}: ${line}`))
+    await endFading(shown)
+    if (isNew(await shown.evaluate(listColours), 'colour')) await check(colours, `${colorScheme}: `)
   }
   return found
+}
+
+const examined = new Set<string>()
+
+/** Whether one of them was on no earlier page. */
+function isNew(listed: readonly string[], kind: 'component' | 'colour'): boolean {
+  const unknown = listed.map((each) => `${kind} ${each}`).filter((each) => !examined.has(each))
+  for (const each of unknown) examined.add(each)
+  return wantsAll || unknown.length > 0
 }
 
 const withoutColoursBy = new Map<readonly Impact[], object>()
@@ -76,7 +86,30 @@ async function examine(shown: Frame | Page, wanted: object): Promise<Result[]> {
   return violations
 }
 
-const examined = new Set<string>()
+/** The colours of each visible text as they are computed in the present scheme, and what else decides whether it can be read. */
+function listColours(): string[] {
+  const backgroundOf = (element: Element | null): string => {
+    if (!element) return ''
+    const { backgroundColor, backgroundImage, opacity, filter } = getComputedStyle(element)
+    const own = [backgroundColor, backgroundImage, opacity, filter].join()
+    const isOpaque = backgroundColor.startsWith('rgb(') && backgroundImage === 'none'
+    const around = isOpaque && opacity === '1' ? '' : backgroundOf(element.parentElement)
+    return own === 'rgba(0, 0, 0, 0),none,1,none' ? around : `${own}>${around}`
+  }
+  const seen = [...document.body.querySelectorAll('*')].filter((element) => {
+    const texts = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)
+    const hasText = element instanceof HTMLInputElement || texts.some((node) => node.textContent!.trim() !== '')
+    return hasText && element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+  })
+  const describe = (element: Element): string => {
+    const { color, fontSize, fontWeight, textDecorationLine, textShadow } = getComputedStyle(element)
+    const block =
+      element.localName === 'a' ? `${textDecorationLine} in ${getComputedStyle(element.parentElement!).color}` : ''
+    const isDisabled = element.closest(':disabled, [aria-disabled=true]') !== null
+    return [color, fontSize, fontWeight, textShadow, block, isDisabled, backgroundOf(element)].join(' ')
+  }
+  return [...new Set(seen.map(describe))]
+}
 
 /** Each visible element with text, described by the tags, classes and attributes that style sheets may select it by. */
 function listComponents(): string[] {

@@ -113,10 +113,10 @@ test('no words of a statement or a receipt run together or are cut off, on phone
   await frame.click('summary')
   const statement = await windowBy(page, () => frame.click('.papers button'))
   expect(await statement.innerText('thead')).toContain('Betrag')
-  expect(await findMisfits(statement, statement)).toEqual([])
+  expect(await findMisfits(statement, statement, 'statement')).toEqual([])
   await frame.click('.entry-open')
   const receipt = await windowBy(page, () => frame.click('.detail .papers button'))
-  expect(await findMisfits(receipt, receipt)).toEqual([])
+  expect(await findMisfits(receipt, receipt, 'receipt')).toEqual([])
   await rig.closePage(page)
 })
 

@@ -10,7 +10,7 @@ const folder = join(import.meta.dir, '../screenshots')
 /** What does not fit, in a document that is shown light. It is pictured light where it is widest, and dark elsewhere. */
 export async function findPicturedMisfits(page: Page, shown: Frame | Page, name: string): Promise<string[]> {
   let scheme: 'light' | 'dark' = 'light'
-  return await findMisfits(page, shown, async (shape) => {
+  return await findMisfits(page, shown, name, async (shape) => {
     if (!wantsPictures) return
     const wanted = shape.width === 1280 ? 'light' : 'dark'
     if (wanted !== scheme) await setScheme(page, shown, (scheme = wanted))

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, setDefaul
 import type { Frame, Page } from '@playwright/test'
 import { leaveBy } from '../chromium.ts'
 import { frameIn, until, untilSeen } from '../until.ts'
+import { firstOrAll } from '../wants-all.ts'
 import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
 import { clickPart, reload, renew, signInOnDevice, waitForBalance, walletUrl, type Tenant } from './shop.ts'
 
@@ -46,11 +47,12 @@ const isHome = (frame: Frame) => untilSeen(frame, '.hero-balance .visually-hidde
 const traverse = (steps: number) => page.evaluate((steps) => history.go(steps), steps)
 
 describe('Back', () => {
-  test.each([
-    ['without a clientId', false, ''],
-    ['with a clientId', true, ''],
+  const frames = [
     ['without a clientId and a Referer', false, 'no-referrer'],
-  ])(
+    ['with a clientId', true, ''],
+    ['without a clientId', false, ''],
+  ] as const
+  test.each(firstOrAll(frames))(
     'to a page with a plain frame %s shows the wallet, and later the view that asks for a session',
     async (_, isNamed, referrer) => {
       const query = { session: await tenant.newSession(rig.shop), ...(isNamed && { clientId: tenant.clientId }) }

@@ -9,13 +9,16 @@ import { signInOnDevice, type Tenant } from './shop.ts'
 /**
  * `show` brings the page into the state and returns the document that shows it. `hasScript: false` runs it in a browser without
  * scripts; `isLast: true` means the page cannot be used afterwards. Unless `returns` says otherwise, a reload shows the state again, and
- * Back has no view to return to. `sameAs` names a state that differs only in language and direction: both are laid out, one is used.
+ * Back has no view to return to. `isLike` names a state with the same kind of view, in which a reload, Back and a change of person are tried
+ * for both; `sameAs` one whose view differs only in language, words and amounts, or shows more. `npm test -- all` tries everything in every
+ * state; by default those of the first kind are only shown, and those of the second are not.
  */
 type State = {
   readonly show: (page: Page) => Promise<Frame | Page>
   readonly hasScript?: false
   readonly isLast?: true
   readonly returns?: Returns
+  readonly isLike?: string
   readonly sameAs?: string
 }
 export type StatesOf = (stage: Stage) => Record<string, State>

@@ -57,18 +57,25 @@ export const accountStates: StatesOf = (stage) => {
     (part) =>
       [
         `account-${part}`,
-        { show: async (page: Page) => openPart(page, part, await newMember()), returns: ofPart },
+        {
+          ...((part === 'name' || part === 'password') && { sameAs: `account-${part}-wrong` }),
+          ...(!['name', 'email', 'password'].includes(part) && { isLike: 'account-email' }),
+          show: async (page: Page) => openPart(page, part, await newMember()),
+          returns: ofPart,
+        },
       ] as const,
   )
 
   return {
     account: { show: async (page) => openAccount(page, await newMember()), returns },
     'account-right-to-left': {
-      sameAs: 'account',
+      isLike: 'account',
+      returns,
       show: async (page) => openAccount(page, await newMember(), { lang: 'ar' }),
     },
     ...Object.fromEntries(parts),
     'account-name-wrong': {
+      isLike: 'account-email-codes',
       returns: typed,
       show: async (page) => {
         const frame = await openPart(page, 'name', await newMember())
@@ -93,6 +100,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-password-wrong': {
+      isLike: 'account-email-codes',
       returns: typed,
       show: async (page) => {
         const frame = await openPart(page, 'password', await newMember())
@@ -104,6 +112,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-language-chosen': {
+      sameAs: 'account-email',
       returns: ofPart,
       show: async (page) => {
         const tenant = await newMember()
@@ -129,6 +138,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-signed-in': {
+      sameAs: 'account-apps',
       returns: ofPart,
       show: async (page) => {
         const frame = await openPart(page, 'signedIn', await withApps())
@@ -137,6 +147,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-sign-out-asked': {
+      isLike: 'disconnecting',
       returns: asked,
       show: async (page) => {
         const frame = await openPart(page, 'signedIn', await withApps())
@@ -159,6 +170,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-kept': {
+      isLike: 'account-email',
       returns: ofPart,
       show: async (page) => {
         const frame = await openPart(page, 'delete', await withApps())
@@ -167,6 +179,7 @@ export const accountStates: StatesOf = (stage) => {
       },
     },
     'account-away': {
+      isLike: 'account-history',
       returns: ofPart,
       show: async (page) => {
         const tenant = await newMember()

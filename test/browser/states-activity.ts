@@ -99,7 +99,7 @@ export const activityStates: StatesOf = (stage) => {
   const ofEntry = { back: ['.browse .entry', '.hero-balance'] }
 
   return {
-    'busy-wallet': { show: (page) => open(page) },
+    'busy-wallet': { isLike: 'ten-transactions', show: (page) => open(page) },
     'busy-wallet-right-to-left': { sameAs: 'busy-wallet', show: (page) => open(page, { lang: 'ar' }) },
     'all-activity': { show: (page) => openAll(page), returns },
     'all-activity-right-to-left': { sameAs: 'all-activity', show: (page) => openAll(page, { lang: 'ar' }) },
@@ -113,6 +113,7 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'activity-nothing-found': {
+      isLike: 'activity-searched',
       returns: typed,
       show: async (page) => {
         const frame = await openAll(page)
@@ -122,6 +123,7 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'activity-of-a-month': {
+      isLike: 'activity-searched',
       returns: typed,
       show: async (page) => {
         const frame = await openAll(page)
@@ -142,8 +144,9 @@ export const activityStates: StatesOf = (stage) => {
         return frame
       },
     },
-    'activity-of-many-apps': { show: (page) => openMany(page), returns },
+    'activity-of-many-apps': { isLike: 'all-activity', show: (page) => openMany(page), returns },
     'activity-still-searching': {
+      isLike: 'activity-searched',
       returns: typed,
       show: async (page) => {
         const frame = await openMany(page)
@@ -155,6 +158,7 @@ export const activityStates: StatesOf = (stage) => {
       },
     },
     'activity-failed': {
+      isLike: 'all-activity',
       returns,
       show: async (page) => {
         answerInstead('/api/widget/activity', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
@@ -166,6 +170,7 @@ export const activityStates: StatesOf = (stage) => {
     },
     'detail-of-payment': { show: (page) => openDetail(page, 'Three tickets'), returns: ofEntry },
     'detail-of-the-largest-amount': {
+      sameAs: 'detail-of-payment',
       returns: { back: ['.hero-balance'] },
       show: async (page) => {
         const rich = await rig.newTenant()
@@ -176,9 +181,14 @@ export const activityStates: StatesOf = (stage) => {
         return frame
       },
     },
-    'detail-of-dispute': { show: (page) => openDetail(page, 'Card payment disputed'), returns: ofEntry },
+    'detail-of-dispute': {
+      isLike: 'detail-of-payment',
+      show: (page) => openDetail(page, 'Card payment disputed'),
+      returns: ofEntry,
+    },
     'detail-right-to-left': {
-      sameAs: 'detail-of-payment',
+      isLike: 'detail-of-payment',
+      returns: ofEntry,
       show: (page) => openDetail(page, 'Three tickets', { lang: 'ar' }),
     },
   }

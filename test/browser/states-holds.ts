@@ -82,6 +82,7 @@ export const holdStates: StatesOf = (stage) => {
       show: async (page) => withRows(await openWallet(page, await holding(), { lang: 'ar' })),
     },
     'on-hold-frozen': {
+      sameAs: 'on-hold',
       show: async (page) => {
         const frozen = await holding()
         await freezeWallet(rig.service, operator, frozen.user.userId, 'A question about an order')
@@ -89,6 +90,7 @@ export const holdStates: StatesOf = (stage) => {
       },
     },
     'on-hold-in-debt': {
+      sameAs: 'on-hold',
       show: async (page) => {
         const made = await rig.newTenant()
         await stage.move(made, 100_00n)
@@ -98,6 +100,7 @@ export const holdStates: StatesOf = (stage) => {
       },
     },
     'on-hold-unknown-app': {
+      sameAs: 'on-hold',
       show: async (page) => withRows(await openWallet(page, await holding(), {}, { isDevice: false })),
     },
     'holds-list': { returns: inList, show: async (page) => openList(page, await holding([1, 2, 3, 4, 5, 6])) },
@@ -106,10 +109,12 @@ export const holdStates: StatesOf = (stage) => {
       show: async (page) => openList(page, await holding(), { lang: 'he' }),
     },
     'holds-list-unknown-app': {
+      sameAs: 'holds-list',
       returns: inList,
       show: async (page) => openList(page, await holding(), {}, { isDevice: false }),
     },
     'holds-list-loading': {
+      isLike: 'holds-list-failed',
       returns: inList,
       show: async (page) => {
         answerInstead('/api/widget/holds', () => new Promise(() => {}))
@@ -125,14 +130,15 @@ export const holdStates: StatesOf = (stage) => {
         return frame
       },
     },
-    'on-hold-disconnecting': { returns: asked, show: (page) => askToDisconnect(page, 'en') },
+    'on-hold-disconnecting': { isLike: 'disconnecting', returns: asked, show: (page) => askToDisconnect(page, 'en') },
     'on-hold-disconnecting-right-to-left': {
       sameAs: 'on-hold-disconnecting',
       show: (page) => askToDisconnect(page, 'ar'),
     },
-    'on-hold-deleting': { returns: ofPart, show: (page) => askToDelete(page, 'de') },
+    'on-hold-deleting': { isLike: 'account-email', returns: ofPart, show: (page) => askToDelete(page, 'de') },
     'on-hold-deleting-right-to-left': { sameAs: 'on-hold-deleting', show: (page) => askToDelete(page, 'he') },
     'holds-list-empty': {
+      isLike: 'holds-list',
       returns: { back: ['.hero-balance'] },
       show: async (page) => {
         const made = await rig.newTenant()

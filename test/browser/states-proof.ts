@@ -55,15 +55,18 @@ export const proofStates: StatesOf = (stage) => {
     'new-device': { show: (page) => open(page) },
     'new-device-right-to-left': { sameAs: 'new-device', show: (page) => open(page, { lang: 'ar' }) },
     'new-device-without-transactions': {
+      isLike: 'new-device',
       show: async (page) => openWallet(page, await newMember(rig), {}, { isDevice: false }),
     },
     prompt: { show: (page) => prompted(page, '.everything button'), returns: typed },
     'prompt-right-to-left': {
-      sameAs: 'prompt',
+      isLike: 'prompt',
+      returns: typed,
       show: (page) => prompted(page, '.everything button', { lang: 'he' }),
     },
     'prompt-for-account': { show: (page) => prompted(page, 'button.avatar'), returns },
     'prompt-leaving-app': {
+      isLike: 'prompt-for-account',
       returns: ofAccount,
       show: async (page) => {
         const frame = await prompted(page, 'button.avatar')
@@ -77,6 +80,7 @@ export const proofStates: StatesOf = (stage) => {
       returns: typed,
     },
     'prompt-too-many-tries': {
+      isLike: 'prompt-wrong-password',
       returns: typed,
       show: (page) => {
         answerInstead('/api/widget/account/prove', tooMany())
@@ -84,6 +88,7 @@ export const proofStates: StatesOf = (stage) => {
       },
     },
     'prompt-busy': {
+      sameAs: 'prompt-wrong-password',
       returns: typed,
       show: (page) => {
         answerInstead('/api/widget/account/prove', tooMany('busy'))
@@ -91,6 +96,7 @@ export const proofStates: StatesOf = (stage) => {
       },
     },
     'prompt-without-network': {
+      sameAs: 'prompt-wrong-password',
       returns: typed,
       show: async (page) => {
         await page.route('**/api/widget/account/prove*', (route) => route.abort())

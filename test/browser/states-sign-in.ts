@@ -8,6 +8,7 @@ export const signInStates: StatesOf = (stage) => {
   return {
     'sign-in': { show: (page) => signedOut(page) },
     'sign-in-wrong': {
+      isLike: 'sign-up-with-problems',
       returns,
       show: async (page) => {
         const frame = await signedOut(page)
@@ -33,6 +34,7 @@ export const signInStates: StatesOf = (stage) => {
       },
     },
     'sign-up-german': {
+      sameAs: 'sign-up-with-problems',
       returns,
       show: async (page) => {
         const frame = await signedOut(page, { lang: 'de' })
@@ -55,6 +57,7 @@ export const signInStates: StatesOf = (stage) => {
       },
     },
     forgot: {
+      isLike: 'reset-password',
       returns,
       show: async (page) => {
         const frame = await signedOut(page)
@@ -75,6 +78,7 @@ export const signInStates: StatesOf = (stage) => {
       },
     },
     connecting: {
+      isLike: 'sign-up-with-problems',
       returns,
       show: async (page) => {
         answerInstead('/api/widget/auth/login', () =>

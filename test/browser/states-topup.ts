@@ -92,6 +92,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-too-many': {
+      sameAs: 'top-up-replaced',
       returns: anew('.presets', 'the service refused, so no payment is kept'),
       show: async (page) => {
         const { newSession } = await rig.newTenant()
@@ -114,6 +115,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-replaced': {
+      isLike: 'top-up-declined',
       show: async (page) => {
         const { newSession } = await rig.newTenant()
         const session = await newSession()
@@ -128,6 +130,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-repaid': {
+      isLike: 'top-up-declined',
       returns,
       show: async (page) => {
         await page.goto(topup({ session: await (await stage.owing()).newSession() }))
@@ -140,6 +143,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-on-its-way': {
+      isLike: 'top-up-needed',
       show: async (page) => {
         const slow = await rig.newTenant()
         await payByCard(rig, slow, 20, cards.slow)
@@ -149,6 +153,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'wallet-failed-top-ups': {
+      isLike: 'ten-transactions',
       show: async (page) => {
         const unlucky = await rig.newTenant()
         await unlucky.client.credit(unlucky.user.serviceUserId, 12.5)
@@ -168,6 +173,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-owed': {
+      sameAs: 'top-up-needed',
       show: async (page) => {
         await page.goto(topup({ session: await (await stage.owing()).newSession() }))
         await untilSeen(page, '.notice.warn')
@@ -186,6 +192,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-not-available': {
+      isLike: 'top-up-in-the-frame-expired',
       isLast: true,
       show: async (page) => {
         const plain = await openTestService({ CARD_PROCESSOR: 'none' })
@@ -209,6 +216,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-expired': {
+      sameAs: 'top-up-in-the-frame-expired',
       show: async (page) => {
         const session = await tenant.newSession()
         await rig.pass(6 * 60_000)
@@ -218,6 +226,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-frozen': {
+      isLike: 'top-up-in-the-frame-expired',
       show: async (page) => {
         const frozen = await rig.newTenant()
         await freezeWallet(rig.service, operator, frozen.user.userId, 'A question about an order')

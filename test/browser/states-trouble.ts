@@ -69,9 +69,10 @@ const endedStates: StatesOf = ({ rig, wallet, topup, inShop }) => {
         {
           show: (page: Page) => show(page, reason),
           returns: over('#field-password'),
+          ...(reason !== 'signed-out' && { sameAs: 'ended-signed-out' }),
           // Another session of an app that is switched off opens nothing.
-          ...(reason === 'app-off' && { isLast: true as const, returns: refused }),
-          ...(reason === 'deleted' && { returns: unknown }),
+          ...(reason === 'app-off' && { isLast: true as const, sameAs: undefined, returns: refused }),
+          ...(reason === 'deleted' && { sameAs: undefined, returns: unknown }),
         },
       ]),
     ),
@@ -121,6 +122,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     'back-online': {
+      isLike: 'offline',
       returns: { reload: { shows: '.hero-balance', because: 'the network is no longer news' } },
       show: async (page) => {
         const frame = await openWallet(page, await funded())
@@ -139,6 +141,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     failed: {
+      isLike: 'no-network',
       show: async (page) => {
         answerInstead('/api/widget/wallet', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
         const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
@@ -157,6 +160,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     'view-failed': {
+      isLike: 'view-loading',
       returns: { back: ['.hero-balance'] },
       show: async (page) => {
         await page.route(accountScript, (route) => route.abort())
@@ -167,6 +171,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     outside: {
+      isLike: 'which-app',
       show: async (page) => {
         // With a single app, the page would assume that one.
         await rig.newTenant()
@@ -184,6 +189,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     'not-allowed': {
+      isLike: 'which-app',
       show: async (page) => {
         await page.goto(wallet({ clientId: 'app_unknown' }))
         return page

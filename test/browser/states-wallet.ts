@@ -15,13 +15,17 @@ export const walletStates: StatesOf = (stage) => {
         return frame
       },
     },
-    'no-transactions': { show: (page) => openWallet(page, tenant) },
+    'no-transactions': { isLike: 'ten-transactions', show: (page) => openWallet(page, tenant) },
     'ten-transactions': { show: async (page) => openWallet(page, await funded()) },
     branded: {
+      isLike: 'ten-transactions',
       show: async (page) => openWallet(page, await funded({ name: 'Limón & Söhne', accentColor: '#ffd400' })),
     },
-    'right-to-left': { show: async (page) => openWallet(page, await funded(), { lang: 'ar' }) },
-    japanese: { show: async (page) => openWallet(page, await funded(), { lang: 'ja' }) },
+    'right-to-left': {
+      isLike: 'ten-transactions',
+      show: async (page) => openWallet(page, await funded(), { lang: 'ar' }),
+    },
+    japanese: { sameAs: 'ten-transactions', show: async (page) => openWallet(page, await funded(), { lang: 'ja' }) },
     'frozen-by-operator': {
       show: async (page) => {
         const frozen = await funded()
@@ -30,6 +34,7 @@ export const walletStates: StatesOf = (stage) => {
       },
     },
     'frozen-by-debt': {
+      sameAs: 'frozen-by-operator',
       show: async (page) => {
         return await openWallet(page, await stage.owing())
       },
@@ -38,6 +43,7 @@ export const walletStates: StatesOf = (stage) => {
       show: async (page) => openWallet(page, await funded(), { amount: '14.98', reason: 'Order 1042' }),
     },
     'large-balance': {
+      sameAs: 'ten-transactions',
       show: async (page) => {
         const rich = await rig.newTenant()
         await stage.move(rich, 999_999_999_999_999n)

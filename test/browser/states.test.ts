@@ -5,7 +5,7 @@ import type { Frame, Page } from '@playwright/test'
 import { Glob } from 'bun'
 import { launchChromium } from '../chromium.ts'
 import { expectNothingStays } from './another-person.ts'
-import { findBarriers, wantsAll } from './axe.ts'
+import { findBarriers } from './axe.ts'
 import { findPicturedMisfits } from './pictures.ts'
 import { expectReturns } from './returns.ts'
 import { startRig } from './rig.ts'
@@ -18,6 +18,7 @@ import { signInStates } from './states-sign-in.ts'
 import { topupStates } from './states-topup.ts'
 import { troubleStates } from './states-trouble.ts'
 import { walletStates } from './states-wallet.ts'
+import { wantsAll } from '../wants-all.ts'
 
 setDefaultTimeout(240_000)
 
@@ -56,12 +57,24 @@ test('no style but a colour depends on the scheme, so that one layout is that of
     expect(await Bun.file(join(root, sheet)).text()).not.toContain('prefers-color-scheme')
 })
 
-for (const [name, { show, hasScript = true, isLast = false, sameAs, returns: own }] of Object.entries(states)) {
-  const { returns = {} } = sameAs === undefined ? { returns: own } : states[sameAs]!
-  const isLaidOutOnly = sameAs !== undefined && !wantsAll
-  const more =
-    'axe finds no barrier in it, a reload and Back show what they should, and nothing of it remains for another person'
-  test(`the state ${name} fits every width and text size${isLaidOutOnly ? '' : `, ${more}`}`, async () => {
+test('each state that is not used by default names one that is, and each that is not shown names one that is shown', () => {
+  for (const [name, { isLike, sameAs }] of Object.entries(states)) {
+    if (isLike !== undefined) expect([name, states[isLike] && isUsed(states[isLike])]).toEqual([name, true])
+    if (sameAs !== undefined) expect([name, states[sameAs] && states[sameAs].sameAs]).toEqual([name, undefined])
+  }
+  expect(Object.values(states).filter(isUsed).length).toBeGreaterThan(40)
+})
+
+const isUsed = ({ isLike, sameAs }: (typeof states)[string]) => (isLike ?? sameAs) === undefined
+const tried = Object.entries(states).filter(([, { sameAs }]) => wantsAll || sameAs === undefined)
+const shapes = wantsAll ? 'every width and text size' : 'the widest, the hardest and another width and text size'
+
+for (const [name, state] of tried) {
+  const { show, hasScript = true, isLast = false, sameAs, returns: own } = state
+  const returns = own ?? (sameAs === undefined ? undefined : states[sameAs]!.returns) ?? {}
+  const isShownOnly = !isUsed(state) && !wantsAll
+  const more = ', a reload and Back show what they should, and nothing of it remains for another person'
+  test(`the state ${name} fits ${shapes}, axe finds no barrier in it${isShownOnly ? '' : more}`, async () => {
     const page = await rig.openPage(hasScript ? {} : { javaScriptEnabled: false })
     const canSwitch = hasScript && !isLast
     const switchPerson = async (shown: Frame | Page) => {
@@ -74,8 +87,8 @@ for (const [name, { show, hasScript = true, isLast = false, sameAs, returns: own
       await page.emulateMedia({ colorScheme: 'light' })
       const shown = await show(page)
       expect(await findPicturedMisfits(page, shown, name)).toEqual([])
-      if (isLaidOutOnly) return
       if (hasScript) expect(await findBarriers(shown)).toEqual([])
+      if (isShownOnly) return
       // What a reload loses is there only before it.
       if (!returns.reload) return await switchPerson(await expectReturns(page, shown, returns))
       await switchPerson(shown)

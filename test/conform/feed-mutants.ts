@@ -11,6 +11,7 @@ import {
   type Mutant,
   type Send,
 } from './proxy.ts'
+import { creditsAgain } from './repeat-mutants.ts'
 
 const feed = '/api/server/events'
 
@@ -244,7 +245,7 @@ export const feedMutants: readonly Mutant[] = [
         return await around.answer(times === 1 ? request : postOf(request, withId(sent, times)))
       }
     },
-    breaks: [none],
+    breaks: [...creditsAgain, none],
   },
   {
     name: 'a feed for everybody who knows the clientId',

@@ -12,6 +12,7 @@ import {
   type Mutant,
   type Send,
 } from './proxy.ts'
+import { debitsAgain } from './repeat-mutants.ts'
 
 const hold = `${wallet}/hold`
 const capture = `${hold}/capture`
@@ -134,7 +135,7 @@ export const holdMutants: readonly Mutant[] = [
   {
     name: 'a debit that charges a captured order again',
     send: forgetting([capture, debit]),
-    breaks: [repeats, pair],
+    breaks: [...debitsAgain, repeats, pair],
   },
   {
     name: 'captures of any amount',

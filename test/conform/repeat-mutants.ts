@@ -63,6 +63,23 @@ const forgetful = (path: string) => (around: Parameters<Mutant['send']>[0]) => {
 const repeatedOutcome = (direction: string) =>
   `A repeated ${direction} returns the original outcome, even after the balance has changed`
 
+/** What a service breaks whose repeats move money again. */
+const movesAgain = (direction: 'credit' | 'debit'): readonly string[] => {
+  const repeat = `${direction} that repeats a pair with another`
+  return [
+    `A repeated ${direction} does not change the balance again`,
+    `A repeated ${direction} returns the original outcome, even after the balance has changed`,
+    `A ${repeat} amount moves nothing`,
+    `A ${repeat} amount returns the original outcome`,
+    `A ${repeat} description moves nothing`,
+  ]
+}
+export const creditsAgain = [...movesAgain('credit'), 'Eight equal credits sent at the same time move money once']
+export const debitsAgain = [
+  ...movesAgain('debit'),
+  'Eight equal debits sent at the same time all return the same outcome',
+]
+
 export const repeatMutants: readonly Mutant[] = [
   {
     name: 'a repeated debit that moves again',

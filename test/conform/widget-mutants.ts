@@ -102,7 +102,11 @@ export const widgetMutants: readonly Mutant[] = [
         return isOld ? Response.json({ error: 'x', code: 'INVALID_SESSION' }, { status: 401 }) : await send(request)
       }
     },
-    breaks: ['A new session does not end an earlier one'],
+    breaks: [
+      'A new session does not end an earlier one',
+      'A session works until its five minutes are over',
+      'An expired session has the code SESSION_EXPIRED',
+    ],
   },
   {
     name: 'a parentOrigin refused',
@@ -274,7 +278,7 @@ export const widgetMutants: readonly Mutant[] = [
       if (!asked.path.startsWith('/api/widget/') || response.status !== 401) return response
       return new Response('<h1>Unauthorized</h1>', { status: 401, headers: { 'content-type': 'text/html' } })
     },
-    breaks: [widgetJson],
+    breaks: [widgetJson, 'An expired session has the code SESSION_EXPIRED'],
   },
   {
     name: 'a session that never expires',

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { startShopRig, type ShopRig } from './rig.ts'
-import { findAllViolations, wantsAll, wantsPictures } from '../browser/axe.ts'
+import { findAllViolations, wantsPictures } from '../browser/axe.ts'
+import { wantsAll } from '../wants-all.ts'
 import { eventually, newName, openVisit, type Visit } from './visit.ts'
 
 setDefaultTimeout(240_000)

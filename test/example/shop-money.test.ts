@@ -37,7 +37,7 @@ async function takeGift(): Promise<void> {
   await eventually(text(visit.balance()), '$50.00')
 }
 
-test('a sign-in in the frame links the wallet that the code proves, and the page receives three messages', async () => {
+test('a sign-in in the frame links the wallet that the code proves, the page receives three messages, and a credit shows at once', async () => {
   await visit.signInAsNew()
   await eventually(async () => (await visit.received('SERVICE_WALLET_LOADED')).length, 1)
   const types = (await visit.receivedTypes()).filter((type) => type !== 'SERVICE_RESIZE')
@@ -61,10 +61,8 @@ test('a sign-in in the frame links the wallet that the code proves, and the page
     async () => (await visit.page.locator('#record').textContent())?.includes('"serviceUserId": "su_'),
     true,
   )
-})
 
-test('a credit by the backend shows in the open frame without a reload, and the page is notified of the change', async () => {
-  await visit.signInAsNew()
+  // A credit by the backend shows in the open frame without a reload, and the page is notified of the change.
   const serviceUserId = await storedId()
   await eventually(text(visit.balance()), '$0.00')
   await rig.billfold.credit({ serviceUserId, amount: 30, referenceType: 'GIFT', referenceId: name })
@@ -74,24 +72,33 @@ test('a credit by the backend shows in the open frame without a reload, and the 
   expect(updated).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_WALLET_UPDATED', version: 1 } })
 })
 
-test('the welcome gift comes once for each wallet, however often it is taken', async () => {
+test('the welcome gift comes once however often it is taken, buying takes the price once, and a refund has its own reference', async () => {
   await takeGift()
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
   await eventually(async () => (await visit.notice().textContent())?.includes('already has its gift'), true)
   expect(await visit.balance().textContent()).toBe('$50.00')
   expect(await ledger()).toHaveLength(1)
-})
 
-test('buying takes the price once, under the number of the order', async () => {
-  await takeGift()
   await visit.buy('Stoneware mug')
   await eventually(text(visit.order('Stoneware mug').locator('.state')), 'Paid')
   await eventually(text(visit.balance()), '$32.00')
-  const orderId = await visit.order('Stoneware mug').getAttribute('data-order')
+  const order = visit.order('Stoneware mug')
+  const orderId = (await order.getAttribute('data-order'))!
   expect((await ledger())[0]).toMatchObject({
     type: 'DEBIT',
     amount: 18,
     referenceType: 'ORDER_PAYMENT',
+    referenceId: `${orderId}-1`,
+  })
+  expect(await ledger()).toHaveLength(2)
+
+  await order.getByRole('button', { name: 'Refund' }).click()
+  await eventually(text(order.locator('.state')), 'Refunded')
+  await eventually(text(visit.balance()), '$50.00')
+  expect((await ledger())[0]).toMatchObject({
+    type: 'CREDIT',
+    amount: 18,
+    referenceType: 'ORDER_REFUND',
     referenceId: `${orderId}-1`,
   })
 })
@@ -145,22 +152,6 @@ test('Add money in the widget makes the page open the one window, at the address
   await Bun.sleep(500)
   expect(visit.context.pages()).toHaveLength(2)
   await window.close()
-})
-
-test('a refund has its own reference', async () => {
-  await takeGift()
-  await visit.buy('Beeswax candle')
-  const order = visit.order('Beeswax candle')
-  await order.getByRole('button', { name: 'Refund' }).click()
-  await eventually(text(order.locator('.state')), 'Refunded')
-  await eventually(text(visit.balance()), '$50.00')
-  const orderId = (await order.getAttribute('data-order'))!
-  expect((await ledger())[0]).toMatchObject({
-    type: 'CREDIT',
-    amount: 12,
-    referenceType: 'ORDER_REFUND',
-    referenceId: `${orderId}-1`,
-  })
 })
 
 test('a payment whose answer is lost is sent again, and debited once', async () => {

@@ -1,6 +1,7 @@
-/** A pre-order in the shop's page: reserved, shipped, cancelled and expired, as a person sees it, on a wide and on a narrow page. */
+/** A pre-order in the shop's page: reserved, shipped, cancelled and expired, as a person sees it, on a narrow page, and in a long run on a wide one. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { letHoldsAge } from '../holds.ts'
+import { firstOrAll } from '../wants-all.ts'
 import { startShopRig, type ShopRig } from './rig.ts'
 import { eventually, newName, openVisit } from './visit.ts'
 
@@ -10,7 +11,7 @@ let rig: ShopRig
 beforeAll(async () => void (rig = await startShopRig()))
 afterAll(() => rig.stop())
 
-test.each([1280, 390])('on a page of %i pixels', async (width) => {
+test.each(firstOrAll([390, 1280]))('on a page of %i pixels', async (width) => {
   const visit = await openVisit(rig, { viewport: { width, height: 1_000 } })
   const { page } = visit
   await visit.enterAs(newName())

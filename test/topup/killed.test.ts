@@ -9,6 +9,7 @@ import { freePort } from '../free-port.ts'
 import { beginPatiently, endLockWaitsSql, lockWaitsSql } from '../lock-waits.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, newUser, openTestService, type TestService } from '../service.ts'
+import { firstOrAll } from '../wants-all.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
 
 setDefaultTimeout(240_000)
@@ -43,10 +44,13 @@ async function killWhileHeld(sql: string, values: string[], act: () => Promise<v
   holder.release()
 }
 
-test.each([
-  ['before it stores the success', 'select 1 from topups where user_id = $1 for update'],
+const moments = [
   ['between storing the success and the ledger', 'select 1 from wallets where id = $1 for update'],
-])(
+  // Without a browser: test/topup/two-processes.test.ts, always.
+  ['before it stores the success', 'select 1 from topups where user_id = $1 for update'],
+] as const
+
+test.each(firstOrAll(moments))(
   'a process killed %s: the page waits, offers no second payment, and shows the one payment afterwards',
   async (_, sql) => {
     const app = await newApp(opened.service)

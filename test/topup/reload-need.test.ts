@@ -4,6 +4,7 @@ import type { Frame, Page } from '@playwright/test'
 import { startRig, type Rig } from '../browser/rig.ts'
 import { eventually } from '../eventually.ts'
 import { frameIn, until, untilSeen } from '../until.ts'
+import { wantsAll } from '../wants-all.ts'
 
 setDefaultTimeout(240_000)
 
@@ -92,16 +93,20 @@ type Scene = {
   readonly before: (shown: Page | Frame) => Promise<void>
   /** In a frame Chromium does not run a script that arrives after `location.reload()`. */
   readonly isOnlyInWindow?: true
+  /** Where it is tried by default; a long run tries both places. */
+  readonly place: keyof typeof places
   /** What the first document still does while the answer to the reload is held, seen by its requests. */
   readonly meanwhile?: () => Promise<void>
 }
 
 const scenes: Record<string, Scene> = {
   'before its script runs': {
+    place: 'in a frame',
     held: ['script'],
     before: () => eventually(() => gates.script.requests, 1),
   },
   'whose script starts meanwhile': {
+    place: 'in a window',
     isOnlyInWindow: true,
     held: ['script', 'wallet'],
     before: () => eventually(() => gates.script.requests, 1),
@@ -111,10 +116,12 @@ const scenes: Record<string, Scene> = {
     },
   },
   'after its script started and before the wallet’s answer': {
+    place: 'in a window',
     held: ['wallet'],
     before: () => eventually(() => gates.wallet.requests, 1),
   },
   'to which the wallet’s answer comes meanwhile': {
+    place: 'in a frame',
     held: ['wallet'],
     before: () => eventually(() => gates.wallet.requests, 1),
     meanwhile: async () => {
@@ -122,11 +129,13 @@ const scenes: Record<string, Scene> = {
       await eventually(() => gates.stream.requests, 1)
     },
   },
-  'after the wallet’s answer': { held: [], before: knowsWallet },
+  'after the wallet’s answer': { place: 'in a window', held: [], before: knowsWallet },
 }
 
 describe.each(Object.entries(places))('%s', (place, { open, reload }) => {
-  const possible = Object.entries(scenes).filter(([, { isOnlyInWindow }]) => !isOnlyInWindow || place === 'in a window')
+  const possible = Object.entries(scenes).filter(([, scene]) =>
+    wantsAll ? !scene.isOnlyInWindow || place === 'in a window' : scene.place === place,
+  )
   test.each(possible)('a reload of a page %s keeps the need', async (_, { held, before, meanwhile }) => {
     const session = await tenant.newSession(rig.shop)
     const query = new URLSearchParams({ session, lang: 'en', amount: '14.98', reason: 'Order 1042' })
