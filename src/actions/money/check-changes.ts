@@ -2,23 +2,26 @@
  * The pass over changed wallets: it checks each from its checkpoint, so a day's work is the day's entries. When a pass ends,
  * every entry older than its start has been checked.
  */
-import type { BooksState } from '../../store/verify/books-check.ts'
+import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import { findLacking } from '../../store/verify/entries.ts'
-import { maxFaultsPerStatement, type Fault } from '../../store/verify/fault.ts'
+import { maxFaultsPerStatement, type Fault, type FormatMoney } from '../../store/verify/fault.ts'
 import { endOfLedger, type Stretch } from '../../store/verify/stretch.ts'
 import {
+  checkNextChanges,
   deleteCheckpoints,
   findCheckpointAt,
   nextChanges,
   nextReachableChanges,
+  upsertCheckpointArrays,
   upsertCheckpoints,
   type ChangedWallet,
   type Changes,
   type Checkpoint,
 } from '../../store/verify/verified-wallets.ts'
 import { verifyStretches } from '../../store/verify/verify.ts'
+import { isSpread } from '../../store/cluster/agreement.ts'
 import type { Transaction } from '../../store/connection/database.ts'
-import { laterBy, replaceProblems, type Step } from './check-step.ts'
+import { laterBy, replaceProblems, type Attempt, type Step, type StepResult } from './check-step.ts'
 
 /** Comparing a page of wallets takes about 30 ms, checking a page of entries about 300 ms. */
 const walletsPerPage = 20_000
@@ -33,51 +36,83 @@ export const changesStep: Step = {
   name: 'changes',
   dueAt: ({ nextPassAt }) => nextPassAt,
   mayLeaveOut: true,
-  check: async (tx, before, words, { isSecond, away }) => {
+  check: async (tx, before, words, attempt) => {
     const state = before.pass ? before : startPass(before)
-    const { page, isPagePartial } = await takePage(tx, state.pass!.from, away)
-    // From the first entry on, nearly every wallet has an outcome on the server that is away.
-    const plan = planStretches(page, state.pass!.target, isSecond && away.length === 0)
-    const lacking = away.length > 0 ? await findLacking(tx, plan.parts, away) : noWallets
-    const parts = plan.parts.filter(({ walletId }) => !lacking.has(walletId))
-    const found = await verifyStretches(tx, parts, words)
-    // Without a snapshot of all servers, an outcome may only not be visible yet. What one server has is of one snapshot.
-    const faults = away.length > 0 ? found.filter(({ check }) => !isOfOutcome(check)) : found
-    const isPartial = state.pass!.isPartial || isPagePartial || lacking.size > 0 || faults.length < found.length
-    const { next, entries } = plan
-    return {
-      faults,
-      entries,
-      keep: async (writing, confirmed, tookMs) => {
-        await saveCheckpoints(writing, parts, found)
-        const checked = new Set(parts.filter(({ isWhole }) => isWhole).map(({ walletId }) => walletId))
-        const problems = replaceProblems(
-          state,
-          ({ check, walletId }) => walletId !== null && checked.has(walletId) && isFollowed(check),
-          confirmed,
-        )
-        const passWallets = state.passWallets + parts.length
-        const passEntries = state.passEntries + entries
-        const after = {
-          ...state,
-          problems,
-          pass: next && { ...next, ...(isPartial && { isPartial }) },
-          passWallets,
-          passEntries,
-        }
-        const restMs = tookMs * (isBehind(state) ? hurriedRestFactor : restFactor)
-        if (next) return { ...after, nextPassAt: laterBy(state.now, tookMs + restMs) }
-        return {
-          ...after,
-          nextPassAt: laterBy(state.now, tookMs + Math.max(betweenPassesMs, restMs)),
-          checkedUpTo: isPartial ? state.checkedUpTo : state.passStartedAt,
-          lastPassMs: state.now.getTime() - state.passStartedAt!.getTime() + Math.round(tookMs),
-          lastPassWallets: passWallets,
-          lastPassEntries: passEntries,
-        }
-      },
-    }
+    return (await checkRightPage(tx, state, attempt)) ?? (await checkPage(tx, state, words, attempt))
   },
+}
+
+/** Nearly always every entry of a page is right. Undefined where one is not, or where more is to be known of the wallets. */
+async function checkRightPage(
+  tx: Transaction,
+  state: BooksState,
+  { isSecond, away }: Attempt,
+): Promise<StepResult | undefined> {
+  const { from, target, isPartial } = state.pass!
+  const isUsual = !isSecond && away.length === 0 && target === null && !state.problems.some(isOfPass)
+  if (!isUsual || isSpread(tx)) return undefined
+  const page = await checkNextChanges(tx, from, { wallets: walletsPerPage, entries: entriesPerPage })
+  if (!page.areRight || page.isCut) return undefined
+  const { wallets, entries, until, checkpoints } = page
+  return {
+    faults: [],
+    entries,
+    keep: async (writing, _, tookMs) => {
+      if (wallets > 0) await upsertCheckpointArrays(writing, checkpoints)
+      const next = until === null ? null : { from: until, target: null }
+      return afterPage(state, { next, isPartial: isPartial === true, wallets, entries }, tookMs)
+    },
+  }
+}
+
+async function checkPage(
+  tx: Transaction,
+  state: BooksState,
+  words: FormatMoney,
+  { isSecond, away }: Attempt,
+): Promise<StepResult> {
+  const { page, isPagePartial } = await takePage(tx, state.pass!.from, away)
+  // From the first entry on, nearly every wallet has an outcome on the server that is away.
+  const plan = planStretches(page, state.pass!.target, isSecond && away.length === 0)
+  const lacking = away.length > 0 ? await findLacking(tx, plan.parts, away) : noWallets
+  const parts = plan.parts.filter(({ walletId }) => !lacking.has(walletId))
+  const found = await verifyStretches(tx, parts, words)
+  // Without a snapshot of all servers, an outcome may only not be visible yet. What one server has is of one snapshot.
+  const faults = away.length > 0 ? found.filter(({ check }) => !isOfOutcome(check)) : found
+  const isPartial = state.pass!.isPartial || isPagePartial || lacking.size > 0 || faults.length < found.length
+  const { next, entries } = plan
+  return {
+    faults,
+    entries,
+    keep: async (writing, confirmed, tookMs) => {
+      await saveCheckpoints(writing, parts, found)
+      const checked = new Set(parts.filter(({ isWhole }) => isWhole).map(({ walletId }) => walletId))
+      const problems = replaceProblems(
+        state,
+        (problem) => isOfPass(problem) && checked.has(problem.walletId!),
+        confirmed,
+      )
+      return afterPage({ ...state, problems }, { next, isPartial, wallets: parts.length, entries }, tookMs)
+    },
+  }
+}
+
+type CheckedPart = Pick<Plan, 'next' | 'entries'> & { readonly isPartial: boolean; readonly wallets: number }
+
+function afterPage(state: BooksState, { next, isPartial, wallets, entries }: CheckedPart, tookMs: number): BooksState {
+  const passWallets = state.passWallets + wallets
+  const passEntries = state.passEntries + entries
+  const after = { ...state, pass: next && { ...next, ...(isPartial && { isPartial }) }, passWallets, passEntries }
+  const restMs = tookMs * (isBehind(state) ? hurriedRestFactor : restFactor)
+  if (next) return { ...after, nextPassAt: laterBy(state.now, tookMs + restMs) }
+  return {
+    ...after,
+    nextPassAt: laterBy(state.now, tookMs + Math.max(betweenPassesMs, restMs)),
+    checkedUpTo: isPartial ? state.checkedUpTo : state.passStartedAt,
+    lastPassMs: state.now.getTime() - state.passStartedAt!.getTime() + Math.round(tookMs),
+    lastPassWallets: passWallets,
+    lastPassEntries: passEntries,
+  }
 }
 
 /** These compare an entry with its outcome, which may be on another server. */
@@ -102,9 +137,11 @@ function isBehind({ now, checkedUpTo, passStartedAt }: BooksState): boolean {
   return now.getTime() - (checkedUpTo ?? passStartedAt!).getTime() > behindAfterMs
 }
 
-/** Whether the pass makes this check; only the full round makes the others. */
-function isFollowed(check: string): boolean {
-  return check.startsWith('entry-') || (check.startsWith('wallet-') && !roundChecks.includes(check))
+/** Whether the pass makes this check of a wallet; only the full round makes the others. */
+function isOfPass({ check, walletId }: Problem): boolean {
+  return (
+    walletId !== null && (check.startsWith('entry-') || (check.startsWith('wallet-') && !roundChecks.includes(check)))
+  )
 }
 const roundChecks = ['wallet-missing', 'wallet-without-user']
 

@@ -35,9 +35,9 @@ const faultSql: Record<WalletCheck, string> = {
   'wallet-frozen-without-debt': `balance >= held and frozen_for = 'debt'`,
 }
 
-export const isFaultyWalletSql = Object.values(faultSql)
-  .map((fault) => `(${fault})`)
-  .join(' or ')
+/** Of the columns of a wallet without its entries. One that says it has none has no money. */
+export const isRightWalletSql = `(${faultSql['wallet-overdrawn-active']}) is not true and (${faultSql['wallet-frozen-without-debt']}) is not true
+  and (sequence > 0 or balance = 0)`
 
 /** `checked` selects the wallet's columns beside the sums of its entries. */
 const faultyWalletsSql = (checked: string) => `

@@ -62,7 +62,7 @@ const truths: Record<EntryCheck, string> = {
 export const isRightEntrySql = Object.values(truths).join(' and ')
 
 /** What an entry is checked against, in the window of its wallet. */
-export const predecessorSql = `lag(t.sequence) over wallet as previous_sequence,
+const predecessorSql = `lag(t.sequence) over wallet as previous_sequence,
     lag(t.balance_after, 1, 0::bigint) over wallet as balance_before,
     lag(t.created_at) over wallet as previous_at`
 

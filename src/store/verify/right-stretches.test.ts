@@ -2,9 +2,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { postForApp } from '../../actions/money/post.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
-import type { Queryable } from '../connection/database.ts'
+import type { Queryable, Transaction } from '../connection/database.ts'
+import type { PooledClient } from '../connection/pool.ts'
 import { areStretchesRight } from './right-stretches.ts'
 import { endOfLedger, type Stretch } from './stretch.ts'
+import { checkNextChanges, nextChanges, upsertCheckpoints } from './verified-wallets.ts'
 import { nameStretchFaults, verifyStretches } from './verify.ts'
 
 setDefaultTimeout(240_000)
@@ -56,6 +58,40 @@ async function answersAfter(corruption: string, stretches: readonly Stretch[]) {
   }
 }
 
+/** Of all changed wallets, by the statement that also finds them, and by the list of them. */
+async function answersOfPage(corruption: string, from: number) {
+  const client = (await rig.service.db.longRunning.pool.connect()) as PooledClient & Transaction
+  try {
+    await client.query('begin')
+    const checked = [stretch(wallets[0]!, 2), stretch(wallets[1]!, from)]
+    await upsertCheckpoints(client, checked.slice(0, from === 0 ? 1 : 2))
+    await client.query(corruption.replaceAll('$1', `'${wallets[1]}'`))
+    const { changed } = await nextChanges(client, null, 100)
+    const stretches = checked.filter(({ walletId }) => changed.some((wallet) => wallet.walletId === walletId))
+    const page = await checkNextChanges(client, null, { wallets: 100, entries: 100 })
+    const kept = changed.map(({ walletId, sequence, balanceMinor }) => [walletId, sequence, balanceMinor])
+    const listed = {
+      areRight: await areStretchesRight(client, stretches),
+      wallets: changed.length,
+      entries: changed.reduce(
+        (sum, { sequence, fromSequence }) => sum + Math.max(1, Number(sequence - fromSequence)),
+        0,
+      ),
+      until: null,
+      isCut: false,
+      checkpoints: {
+        ids: `{${kept.map(([id]) => id).join()}}`,
+        sequences: `{${kept.map(([, sequence]) => sequence).join()}}`,
+        balances: `{${kept.map(([, , balance]) => balance).join()}}`,
+      },
+    }
+    return { page, listed }
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+
 const entry = (sequence: number) => `wallet_id = $1 and sequence = ${sequence}`
 const both = (where: string, change: string, ofOutcome = change) =>
   `update transfers set ${change} where ${where}; update outcomes set ${ofOutcome} where ${where}`
@@ -95,7 +131,13 @@ const corruptions: Record<string, string> = {
   'a freeze for a debt that is none': `update wallets set frozen_for = 'debt' where id = $1`,
 }
 
-const ofCheckpoint = ['amount and balance of the last entry and of its outcome', 'all balances from an entry on']
+/** After the first two, a checkpoint contradicts its entry; after the others, its entry may be missing. */
+const ofCheckpoint = [
+  'amount and balance of the last entry and of its outcome',
+  'all balances from an entry on',
+  'the last entry that is gone',
+  'all entries that are gone',
+]
 
 describe('the one read and the statements that name faults agree on', () => {
   for (const [name, corruption] of Object.entries({ 'right books': '', ...corruptions }))
@@ -112,6 +154,48 @@ describe('the one read and the statements that name faults agree on', () => {
         }
       expect(found.length === 0).toBe(corruption === '')
     })
+})
+
+describe('the statement that finds changed wallets checks what a list of them names', () => {
+  for (const [name, corruption] of Object.entries({ 'right books': '', ...corruptions }))
+    test(name, async () => {
+      for (const from of [0, 1, 3, 5]) {
+        const { page, listed } = await answersOfPage(corruption, from)
+        expect({ from, ...page }).toEqual({ from, ...listed })
+      }
+    })
+})
+
+test('the entry at the checkpoint has the balance of the checkpoint', async () => {
+  const { pool } = rig.service.db
+  const right = stretch(wallets[1]!, 3, 4n)
+  expect(await areStretchesRight(pool, [right])).toBe(true)
+  await pool.query('update transfers set balance_after = 371 where wallet_id = $1 and sequence = 3', [wallets[1]])
+  expect(await areStretchesRight(pool, [stretch(wallets[1]!, 3, 3n)])).toBe(false)
+  await pool.query('update transfers set balance_after = 370 where wallet_id = $1 and sequence = 3', [wallets[1]])
+})
+
+test('a page of changed wallets ends before the wallet that does not fit', async () => {
+  const { pool } = rig.service.db
+  const page = async (from: string | null, entries: number) => {
+    const {
+      areRight,
+      wallets: count,
+      until,
+      isCut,
+      ...found
+    } = await checkNextChanges(pool, from, { wallets: 100, entries })
+    return { areRight, count, entries: found.entries, until, isCut }
+  }
+  const [, second] = wallets
+  expect(await page(null, 10)).toEqual({ areRight: true, count: 2, entries: 10, until: null, isCut: false })
+  expect(await page(null, 9)).toEqual({ areRight: true, count: 1, entries: 5, until: second!, isCut: false })
+  expect(await page(second!, 9)).toEqual({ areRight: true, count: 1, entries: 5, until: null, isCut: false })
+  expect(await page(second!, 4)).toEqual({ areRight: true, count: 0, entries: 0, until: second!, isCut: true })
+  await pool.query('update outcomes set balance = balance + 1 where wallet_id = $1 and sequence = 5', [second])
+  expect(await page(null, 9)).toMatchObject({ areRight: true, until: second! })
+  expect(await page(second!, 9)).toMatchObject({ areRight: false })
+  await pool.query('update outcomes set balance = balance - 1 where wallet_id = $1 and sequence = 5', [second])
 })
 
 test('right stretches are read by one statement, and changed ones are named', async () => {

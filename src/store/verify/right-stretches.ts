@@ -1,48 +1,67 @@
 /**
  * Whether stretches are right, by one read of their entries. Naming a fault takes three statements that each read them, and nearly
- * always there is none to name. With 12 new entries in each wallet this takes 10 µs an entry instead of 14, with 3 it takes 13 instead of 17.
+ * always there is none to name.
  */
 import type { Queryable } from '../connection/database.ts'
-import { isFaultyWalletSql } from './against-entries.ts'
-import { isRightEntrySql, predecessorSql } from './entries.ts'
+import { one } from '../connection/rows.ts'
+import { isRightEntrySql } from './entries.ts'
+import { isRightWalletSql } from './against-entries.ts'
 import { stretchesSql, stretchValues, type Stretch } from './stretch.ts'
 
-/** What is read of each stretch: its entries, and the one at the checkpoint as the predecessor. Each wallet is read by its key, so that nothing is sorted. */
-const entriesSql = `select t.*, t.sequence > s.sequence and not t.is_archived as is_checked, ${predecessorSql},
-    lag(case when t.sequence > s.sequence and not t.is_archived then t.counter_account end) over wallet as checked_account
-  from all_transfers t where t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until
-  window wallet as (order by t.sequence)`
+/**
+ * The entries of each stretch, and the one at the checkpoint as the predecessor. Each wallet is read by its key. PostgreSQL keeps the order of
+ * this join and sorts nothing; in another order the entries would not be right. One window for all wallets costs half as much as one for each.
+ */
+const entriesSql = `
+select *, lag(sequence) over wallet as previous_sequence, lag(balance_after, 1, 0::bigint) over wallet as balance_before,
+  lag(created_at) over wallet as previous_at, lag(case when is_checked then counter_account end) over wallet as checked_account
+from (
+  select s.last_sequence, s.last_balance, s.sequence as checkpoint_sequence, s.balance as checkpoint_balance, t.*,
+    t.sequence > s.sequence and not t.is_archived as is_checked
+  from (select * from stretch order by wallet_id offset 0) s cross join lateral (
+    select * from all_transfers t where t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until
+    order by t.sequence offset 0
+  ) t
+) t window wallet as (partition by wallet_id)`
 
 /** An account is looked up where it is another one than that of the checked entry before. */
 const isLinkedSql = `(e.counter_account not like 'app:%' or e.counter_account = e.checked_account
   or exists (select 1 from links l where l.user_id = e.wallet_id and l.client_id = substr(e.counter_account, 5)))`
 
-/**
- * If each number and balance follows from the one before, and the first from the checkpoint, the last number is that of the entries, and the
- * balance after the last entry is the checkpoint's and the sum of the amounts. The last archived entry has what all those before it make.
- */
-const isRightSql = `case when e.is_checked then ${isRightEntrySql} and ${isLinkedSql}
-  when e.sequence = s.sequence then e.balance_after = s.balance else s.sequence = 0 end`
+/** No entry is beyond the wallet's last one, and that one has the wallet's balance. */
+const isWithinSql = `(e.last_sequence is null or e.sequence < e.last_sequence
+  or (e.sequence = e.last_sequence and e.balance_after = e.last_balance))`
 
-/** The limit makes the planner look outcomes up by their keys. */
-const notRightSql = `
-select 1 from (
-  select e.are_right, s.until >= w.sequence as is_whole, true as has_wallet, true as has_user, w.balance, w.held, w.sequence, w.frozen_for,
-    e.entries, s.balance + e.total as total, s.balance + e.total as last_balance
-  from ${stretchesSql}
-  left join lateral (select * from wallets where id = s.wallet_id offset 0) w on true
-  cross join lateral (
-    select coalesce(bool_and((${isRightSql}) is true), true) as are_right,
-      coalesce(max(e.sequence), s.sequence) as entries,
-      coalesce(sum(case when e.is_archived then e.balance_after else e.amount end) filter (where e.sequence > s.sequence), 0) as total
-    from (${entriesSql}) e
-    left join lateral (select * from all_outcomes o where o.reference_key = e.reference_key limit 1) o on true
-  ) e
-) c
-where not are_right or (is_whole and (${isFaultyWalletSql})) limit 1`
+/** Each number and balance follows from the one before, and the first from the checkpoint, or from what all archived entries make. */
+const isRightSql = `case when e.is_checked then ${isRightEntrySql} and ${isLinkedSql}
+  when e.sequence = e.checkpoint_sequence then e.balance_after = e.checkpoint_balance
+  else e.checkpoint_sequence = 0 and e.previous_sequence is null end and ${isWithinSql}`
+
+/**
+ * Of the common table expression `stretch`, whose rows also have the last sequence and balance of the wallet, and whether its other columns are right.
+ * A wallet without its last entry is not counted. The limit makes the planner look outcomes up by their keys; that of the entry at a checkpoint is not
+ * looked up, because it was checked.
+ */
+export const areRightSql = `(
+  select coalesce(bool_and((${isRightSql}) is true), true) and count(*) filter (where e.sequence = e.last_sequence)
+    = (select count(*) from stretch where last_sequence > 0)
+  from (${entriesSql}) e left join lateral (
+    select * from all_outcomes o where o.reference_key = case when e.is_checked then e.reference_key end limit 1
+  ) o on true
+) and (select coalesce(bool_and(is_right), true) from stretch)`
+
+/** A stretch that ends before the wallet's last entry says nothing about the wallet. */
+const areStretchesRightSql = `
+with stretch as materialized (
+  select s.*, w.sequence as last_sequence, w.balance as last_balance, w.is_right is not false as is_right
+  from ${stretchesSql} left join lateral (
+    select sequence, balance, ${isRightWalletSql} as is_right from wallets where id = s.wallet_id offset 0
+  ) w on s.until >= w.sequence
+)
+select ${areRightSql} as "areRight"`
 
 /** On one server: on a cluster, an entry and its outcome may be on two. */
 export async function areStretchesRight(db: Queryable, stretches: readonly Stretch[]): Promise<boolean> {
-  const { rows } = await db.query(notRightSql, stretchValues(stretches))
-  return rows.length === 0
+  const { rows } = await db.query<{ areRight: boolean }>(areStretchesRightSql, stretchValues(stretches))
+  return one(rows).areRight
 }
