@@ -131,8 +131,11 @@ export const proofGuards: readonly Guarded[] = [
       ['coalesce(bool_and(is_right), true)', 'true'],
       ['w on s.until >= w.sequence', 'w on true'],
       ['and t.sequence <= s.until', ''],
-      ['(partition by wallet_id)', '()'],
+      ['(partition by stretch)', '()'],
       ['return one(rows).areRight', 'return true'],
+      ['(${isRightEntrySql} and ${isLinkedSql}) is not true', '(${isRightEntrySql}) is not true'],
+      ['(${isRightEntrySql} and ${isLinkedSql}) is not true', '(${isLinkedSql}) is not true'],
+      ['return rows.length === 0', 'return true'],
     ],
   },
   {

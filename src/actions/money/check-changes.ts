@@ -10,9 +10,9 @@ import {
   checkNextChanges,
   deleteCheckpoints,
   findCheckpointAt,
+  keepCheckpoints,
   nextChanges,
   nextReachableChanges,
-  upsertCheckpointArrays,
   upsertCheckpoints,
   type ChangedWallet,
   type Changes,
@@ -53,12 +53,12 @@ async function checkRightPage(
   if (!isUsual || isSpread(tx)) return undefined
   const page = await checkNextChanges(tx, from, { wallets: walletsPerPage, entries: entriesPerPage })
   if (!page.areRight || page.isCut) return undefined
-  const { wallets, entries, until, checkpoints } = page
+  const { wallets, entries, until } = page
   return {
     faults: [],
     entries,
     keep: async (writing, _, tookMs) => {
-      if (wallets > 0) await upsertCheckpointArrays(writing, checkpoints)
+      await keepCheckpoints(writing, page)
       const next = until === null ? null : { from: until, target: null }
       return afterPage(state, { next, isPartial: isPartial === true, wallets, entries }, tookMs)
     },

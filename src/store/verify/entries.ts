@@ -62,7 +62,7 @@ const truths: Record<EntryCheck, string> = {
 export const isRightEntrySql = Object.values(truths).join(' and ')
 
 /** What an entry is checked against, in the window of its wallet. */
-const predecessorSql = `lag(t.sequence) over wallet as previous_sequence,
+export const predecessorSql = `lag(t.sequence) over wallet as previous_sequence,
     lag(t.balance_after, 1, 0::bigint) over wallet as balance_before,
     lag(t.created_at) over wallet as previous_at`
 
@@ -112,7 +112,7 @@ const whereFaulty = `where e.is_checked and (${isRightEntrySql}) is not true
 order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
 
 /** The last archived entry of a wallet is the predecessor of its first one in the database; the entries before it are in files. */
-const entriesOfRange = `select *, not is_archived as is_checked from all_transfers where ${inRange('wallet_id')}`
+export const entriesOfRange = `select *, not is_archived as is_checked from all_transfers where ${inRange('wallet_id')}`
 /** The entry at the checkpoint is included as the predecessor; `is_checked` excludes it from the check. */
 const entriesOfStretches = `select t.*, t.sequence > s.sequence and not t.is_archived as is_checked from ${stretchesSql}  cross join lateral (
   select * from all_transfers t

@@ -4,7 +4,8 @@ import { postForApp } from '../../actions/money/post.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import type { PooledClient } from '../connection/pool.ts'
-import { areStretchesRight } from './right-stretches.ts'
+import { verifyEntries, verifyEntryLinks } from './entries.ts'
+import { areEntriesRight, areStretchesRight } from './right-stretches.ts'
 import { endOfLedger, type Stretch } from './stretch.ts'
 import { checkNextChanges, nextChanges, upsertCheckpoints } from './verified-wallets.ts'
 import { nameStretchFaults, verifyStretches } from './verify.ts'
@@ -162,6 +163,30 @@ describe('the statement that finds changed wallets checks what a list of them na
       for (const from of [0, 1, 3, 5]) {
         const { page, listed } = await answersOfPage(corruption, from)
         expect({ from, ...page }).toEqual({ from, ...listed })
+      }
+    })
+})
+
+describe('one read of the entries of a range finds what the statements that name faults find in', () => {
+  for (const [name, corruption] of Object.entries({ 'right books': '', ...corruptions }))
+    test(name, async () => {
+      const client = await rig.service.db.longRunning.pool.connect()
+      try {
+        await client.query('begin')
+        await client.query(corruption.replaceAll('$1', `'${wallets[1]}'`))
+        for (const [range, isOther] of [
+          [{ from: null, until: null }, false],
+          [{ from: wallets[1]!, until: null }, false],
+          [{ from: null, until: wallets[1]! }, true],
+        ] as const) {
+          const faults = [...(await verifyEntries(client, range)), ...(await verifyEntryLinks(client, range))]
+          const isRight = await areEntriesRight(client, range)
+          expect({ range, isRight }).toEqual({ range, isRight: faults.length === 0 })
+          if (isOther) expect(isRight).toBe(true)
+        }
+      } finally {
+        await client.query('rollback')
+        client.release()
       }
     })
 })

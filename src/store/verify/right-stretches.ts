@@ -1,28 +1,29 @@
 /**
- * Whether stretches are right, by one read of their entries. Naming a fault takes three statements that each read them, and nearly
- * always there is none to name.
+ * Whether the entries of stretches or of a range of wallets are right, by one read. Naming a fault takes several statements that each read
+ * them, and nearly always there is none to name.
  */
 import type { Queryable } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
-import { isRightEntrySql } from './entries.ts'
+import { entriesOfRange, isRightEntrySql, predecessorSql } from './entries.ts'
 import { isRightWalletSql } from './against-entries.ts'
+import type { WalletRange } from './slice.ts'
 import { stretchesSql, stretchValues, type Stretch } from './stretch.ts'
 
 /**
  * The entries of each stretch, and the one at the checkpoint as the predecessor. Each wallet is read by its key. PostgreSQL keeps the order of
- * this join and sorts nothing; in another order the entries would not be right. One window for all wallets costs half as much as one for each.
+ * the stretches and sorts no entry; in another order the entries would not be right. One window for all wallets costs half as much as one for each.
  */
 const entriesSql = `
 select *, lag(sequence) over wallet as previous_sequence, lag(balance_after, 1, 0::bigint) over wallet as balance_before,
   lag(created_at) over wallet as previous_at, lag(case when is_checked then counter_account end) over wallet as checked_account
 from (
-  select s.last_sequence, s.last_balance, s.sequence as checkpoint_sequence, s.balance as checkpoint_balance, t.*,
+  select s.wallet_id as stretch, s.last_sequence, s.last_balance, s.sequence as checkpoint_sequence, s.balance as checkpoint_balance, t.*,
     t.sequence > s.sequence and not t.is_archived as is_checked
   from (select * from stretch order by wallet_id offset 0) s cross join lateral (
     select * from all_transfers t where t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until
     order by t.sequence offset 0
   ) t
-) t window wallet as (partition by wallet_id)`
+) t window wallet as (partition by stretch)`
 
 /** An account is looked up where it is another one than that of the checked entry before. */
 const isLinkedSql = `(e.counter_account not like 'app:%' or e.counter_account = e.checked_account
@@ -64,4 +65,17 @@ select ${areRightSql} as "areRight"`
 export async function areStretchesRight(db: Queryable, stretches: readonly Stretch[]): Promise<boolean> {
   const { rows } = await db.query<{ areRight: boolean }>(areStretchesRightSql, stretchValues(stretches))
   return one(rows).areRight
+}
+
+const wrongEntrySql = `
+select 1 from (
+  select t.*, ${predecessorSql}, lag(case when t.is_checked then t.counter_account end) over wallet as checked_account
+  from (${entriesOfRange}) t window wallet as (partition by t.wallet_id order by t.sequence)
+) e left join lateral (select * from all_outcomes o where o.reference_key = e.reference_key limit 1) o on true
+where e.is_checked and (${isRightEntrySql} and ${isLinkedSql}) is not true limit 1`
+
+/** Of all entries that name a wallet of the range. On one server. */
+export async function areEntriesRight(db: Queryable, { from, until }: WalletRange): Promise<boolean> {
+  const { rows } = await db.query(wrongEntrySql, [from, until])
+  return rows.length === 0
 }

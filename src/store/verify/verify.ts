@@ -17,7 +17,7 @@ import { verifyHolds } from './hold-checks.ts'
 import { nextSlice, type Slice, type WalletRange } from './slice.ts'
 import type { Stretch } from './stretch.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
-import { areStretchesRight } from './right-stretches.ts'
+import { areEntriesRight, areStretchesRight } from './right-stretches.ts'
 import { verifyTotals } from './totals.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { transactionIdOf } from '../outcomes.ts'
@@ -171,6 +171,7 @@ async function takeCompared(all: Connections, next: TakeSlice, signal: AbortSign
  * transaction per slice is enough, because no check looks beyond the range.
  */
 export async function verifySlice(db: Checking, range: WalletRange & Agreed, words = formatMinor): Promise<Fault[]> {
+  if (!isSpread(db) && (await areEntriesRight(db, range))) return await verifyBesideEntries(db, range, words)
   const ofEntries = await chooseCheck(db, range)(db, range, words)
   return [...ofEntries, ...(await verifyExceptEntries(db, range, words))]
 }
@@ -182,10 +183,13 @@ function chooseCheck(db: Checking, { isAgreed }: Agreed) {
 
 /** All checks except those of single entries, which are nearly all of the work. */
 export async function verifyExceptEntries(db: Checking, range: WalletRange, words = formatMinor): Promise<Fault[]> {
+  return [...(await verifyBesideEntries(db, range, words)), ...(await verifyEntryLinks(db, range))]
+}
+
+async function verifyBesideEntries(db: Checking, range: WalletRange, words: FormatMoney): Promise<Fault[]> {
   return [
     ...(await verifyWallets(db, range, words)),
     ...(await verifyHolds(db, range, words)),
-    ...(await verifyEntryLinks(db, range)),
     ...(await verifyLinks(db, range)),
   ]
 }
