@@ -50,16 +50,21 @@ const ownTruths = {
     or (e.counter_account like 'app:%' and ${isServiceOwnSql('e')}))`,
 }
 
-const truths: Record<EntryCheck, string> = {
-  ...ownTruths,
+const outcomeTruths = {
   'entry-without-outcome': `o.reference_key is not null`,
   'entry-with-refusal': `o.refusal is null`,
   'entry-unlike-outcome': `(o.reference_key is null or o.refusal is not null or (o.wallet_id = e.wallet_id
     and o.sequence = e.sequence and o.amount = e.amount and o.balance = e.balance_after and o.created_at = e.created_at))`,
 }
 
-/** Of an entry `e` with what its predecessor had, and its outcome `o`. */
-export const isRightEntrySql = Object.values(truths).join(' and ')
+const truths: Record<EntryCheck, string> = { ...ownTruths, ...outcomeTruths }
+
+const all = (list: Readonly<Record<string, string>>) => Object.values(list).join(' and ')
+
+/** Of an entry `e` with what its predecessor had. */
+export const followsSql = all(ownTruths)
+/** Of an entry `e` and its outcome `o`. */
+export const hasOutcomeSql = all(outcomeTruths)
 
 /** What an entry is checked against, in the window of its wallet. */
 export const predecessorSql = `lag(t.sequence) over wallet as previous_sequence,
@@ -99,7 +104,7 @@ const followed = (entries: string) => `
 
 /** Each server of a cluster checks its own wallets, and returns a row only for a fault. */
 const isFaultySql = (entries: string) => `
-select 1 from (${followed(entries)}) e where e.is_checked and (${Object.values(ownTruths).join(' and ')}) is not true limit 1`
+select 1 from (${followed(entries)}) e where e.is_checked and (${followsSql}) is not true limit 1`
 
 const faultsOfEntries = `select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid as right_key,
   o.wallet_id as outcome_wallet, o.sequence as outcome_sequence, o.amount as outcome_amount, o.balance as outcome_balance,
@@ -108,7 +113,7 @@ const faultsOfEntries = `select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid
     .map(([check, truth]) => `case when (${truth}) is not true then '${check}' end`)
     .join(', ')}], null) as faults`
 
-const whereFaulty = `where e.is_checked and (${isRightEntrySql}) is not true
+const whereFaulty = `where e.is_checked and (${all(truths)}) is not true
 order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
 
 /** The last archived entry of a wallet is the predecessor of its first one in the database; the entries before it are in files. */
@@ -127,9 +132,8 @@ const stretchEntriesSql = faultyEntriesSql(entriesOfStretches)
 /** Asks only the servers that have one of the outcomes. */
 const stretchesByKeySql = faultyEntriesOnCluster(stretchesOnCluster, '= any($5::uuid[])')
 
-const isRight = Object.values(ownTruths).join(' and ')
-const enteredInRange = enteredSql(followed(entriesOfRange), isRight)
-const enteredInStretches = enteredSql(followed(stretchesOnCluster), isRight)
+const enteredInRange = enteredSql(followed(entriesOfRange), followsSql)
+const enteredInStretches = enteredSql(followed(stretchesOnCluster), followsSql)
 
 export async function verifyEntries(
   db: Queryable,

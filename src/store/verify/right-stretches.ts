@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
-import { entriesOfRange, isRightEntrySql, predecessorSql } from './entries.ts'
+import { entriesOfRange, followsSql, hasOutcomeSql, predecessorSql } from './entries.ts'
 import { isRightWalletSql } from './against-entries.ts'
 import type { WalletRange } from './slice.ts'
 import { stretchesSql, stretchValues, type Stretch } from './stretch.ts'
@@ -34,19 +34,23 @@ const isWithinSql = `(e.last_sequence is null or e.sequence < e.last_sequence
   or (e.sequence = e.last_sequence and e.balance_after = e.last_balance))`
 
 /** Each number and balance follows from the one before, and the first from the checkpoint, or from what all archived entries make. */
-const isRightSql = `case when e.is_checked then ${isRightEntrySql} and ${isLinkedSql}
+const isRightSql = `case when e.is_checked then ${followsSql} and ${isLinkedSql}
   when e.sequence = e.checkpoint_sequence then e.balance_after = e.checkpoint_balance
   else e.checkpoint_sequence = 0 and e.previous_sequence is null end and ${isWithinSql}`
 
 /**
  * Of the common table expression `stretch`, whose rows also have the last sequence and balance of the wallet, and whether its other columns are right.
- * A wallet without its last entry is not counted. The limit makes the planner look outcomes up by their keys; that of the entry at a checkpoint is not
- * looked up, because it was checked.
+ * A wallet without its last entry is not counted. The limit makes the planner look outcomes up by their keys, and in the order of the keys that
+ * takes a tenth less; that of the entry at a checkpoint is not looked up, because it was checked.
  */
 export const areRightSql = `(
-  select coalesce(bool_and((${isRightSql}) is true), true) and count(*) filter (where e.sequence = e.last_sequence)
-    = (select count(*) from stretch where last_sequence > 0)
-  from (${entriesSql}) e left join lateral (
+  select coalesce(bool_and(e.is_right and (not e.is_checked or (${hasOutcomeSql}) is true)), true)
+    and count(*) filter (where e.is_last) = (select count(*) from stretch where last_sequence > 0)
+  from (
+    select (${isRightSql}) is true as is_right, e.sequence = e.last_sequence as is_last,
+      e.is_checked, e.reference_key, e.wallet_id, e.sequence, e.amount, e.balance_after, e.created_at
+    from (${entriesSql}) e order by e.reference_key offset 0
+  ) e left join lateral (
     select * from all_outcomes o where o.reference_key = case when e.is_checked then e.reference_key end limit 1
   ) o on true
 ) and (select coalesce(bool_and(is_right), true) from stretch)`
@@ -72,7 +76,7 @@ select 1 from (
   select t.*, ${predecessorSql}, lag(case when t.is_checked then t.counter_account end) over wallet as checked_account
   from (${entriesOfRange}) t window wallet as (partition by t.wallet_id order by t.sequence)
 ) e left join lateral (select * from all_outcomes o where o.reference_key = e.reference_key limit 1) o on true
-where e.is_checked and (${isRightEntrySql} and ${isLinkedSql}) is not true limit 1`
+where e.is_checked and (${followsSql} and ${hasOutcomeSql} and ${isLinkedSql}) is not true limit 1`
 
 /** Of all entries that name a wallet of the range. On one server. */
 export async function areEntriesRight(db: Queryable, { from, until }: WalletRange): Promise<boolean> {
