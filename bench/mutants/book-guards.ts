@@ -223,9 +223,24 @@ export const bookGuards: readonly Guarded[] = [
   },
   {
     area: 'the writer',
+    file: 'src/store/writer/lone-statement.ts',
+    tests: ['src/store/writer/guess-new.test.ts', 'src/store/writer/random-batches.test.ts'],
+    mutants: [
+      [`w.balance - w.held + least(c.amount, 0) >= 0 and `, ``],
+      [` and w.balance + greatest(c.amount, 0) <= \${maxBalanceMinor}`, ``],
+      [` and w.frozen_for is null`, ``],
+      [` and l.disconnected_at is null as is_reachable`, ` as is_reachable`],
+      [`if (hold || 'walletId' in by) return false`, `if ('walletId' in by) return false`],
+      [`links.size === batch.length`, `links.size > 0`],
+    ],
+  },
+  {
+    area: 'the writer',
     file: 'src/store/writer/guess-new.ts',
     tests: ['src/store/writer/guess-new.test.ts'],
     mutants: [
+      [`guess.batchesSinceLeft = 0`, `void guess`],
+      [`return { ...posted, fault }`, `throw fault`],
       [`answers.hasRepeats ? 0 : guess`, `guess`],
       [`if (sqlState(error) !== uniqueViolation) throw error`, `void error`],
       [`batch.length >= fewestPostings && `, ``],

@@ -128,6 +128,12 @@ export const periodGuards: readonly Guarded[] = [
   },
   {
     area: 'closed periods',
+    file: 'src/store/writer/lone-statement.ts',
+    tests: [references],
+    mutants: [[" and ${lastMarkSql} = '${lastMark}'", '']],
+  },
+  {
+    area: 'closed periods',
     file: 'src/store/writer/guess-new.ts',
     tests: [references],
     mutants: [[`known && !batch.some(({ referenceKey }) => known.mayHave(referenceKey))`, `known`]],

@@ -10,7 +10,7 @@ import { newApp, newUsers, openTestService, operator, type TestService, type Tes
 import { closePeriod, indexPeriods } from '../../actions/money/close-period.ts'
 import { openClient } from '../connection/servers.ts'
 import type { WriterClient } from '../writer/connection.ts'
-import { newGuess, postGuessing } from '../writer/guess-new.ts'
+import { newGuess, postGuessing, type Guess } from '../writer/guess-new.ts'
 import type { Posting, PostingResult } from '../writer/posting.ts'
 import { closeLedger } from './close-ledger.ts'
 import { openClosedReferences, readFilters, type ClosedReferences, type KnownClosings } from './closed-references.ts'
@@ -57,10 +57,14 @@ const knowing = (known: KnownClosings | undefined) => {
   const found: string[] = []
   return { known: () => known, found: (lastMark: string) => void found.push(lastMark), marks: found }
 }
-const post = async (batch: readonly Posting[], closed: Pick<ClosedReferences, 'known' | 'found'>) => {
+const post = async (
+  batch: readonly Posting[],
+  closed: Pick<ClosedReferences, 'known' | 'found'>,
+  guess: Partial<Guess> = {},
+) => {
   sent.length = 0
   const pending = batch.map(pendingOf)
-  const results = new Map((await postGuessing(writer, newGuess(), closed, pending)).answers)
+  const results = new Map((await postGuessing(writer, { ...newGuess(), ...guess }, closed, pending)).answers)
   return pending.map((each) => inShort(results.get(each)))
 }
 const lastMark = async () => (await listClosings(pool())).at(-1)?.mark
@@ -90,13 +94,28 @@ describe.skipIf(isOnCluster)('a batch', () => {
     // The process believes that nothing is closed, and that the reference is new.
     const closed = knowing({ lastMark: noMark, mayHave: () => false })
     const batch = [posting(first, 10n, used), ...others.map((user) => posting(user, 10n))]
-    expect(await post(batch, closed)).toEqual([[10n, 'replay'], ...others.map(() => undefined)])
+    const hasLeft = { batchesSinceLeft: 0 }
+    expect(await post(batch, closed, hasLeft)).toEqual([[10n, 'replay'], ...others.map(() => undefined)])
     expect(sent).toEqual(['post-fast-new'])
     expect(closed.marks).toEqual([await lastMark()] as string[])
     expect(await balances(people)).toEqual([10n, ...others.map(() => 0n)])
     // The service itself, whose writer was as ignorant, answers every one of them.
     const results = await Promise.all(batch.map((each) => opened.service.writer.post(each)))
     expect(results.map(inShort)).toEqual([[10n, 'replay'], ...others.map(() => [10n, 'first'])])
+    expect(await balances(people)).toEqual(people.map(() => 10n))
+  })
+
+  test('moves nothing in the smallest statement if so, and then has every reference looked up', async () => {
+    const people = await users(10)
+    const [first, ...others] = people as [TestUser, ...TestUser[]]
+    const used = posting(first, 10n)
+    await opened.service.writer.post(used)
+    await closeUnindexed()
+    const closed = knowing({ lastMark: noMark, mayHave: () => false })
+    const batch = [posting(first, 10n, used), ...others.map((user) => posting(user, 10n))]
+    expect(await post(batch, closed)).toEqual([[10n, 'replay'], ...others.map(() => [10n, 'first'])])
+    expect(sent).toEqual(['post-lone', 'post-fast'])
+    expect(closed.marks).toEqual([await lastMark()] as string[])
     expect(await balances(people)).toEqual(people.map(() => 10n))
   })
 
@@ -116,10 +135,17 @@ describe.skipIf(isOnCluster)('a batch', () => {
     expect(await post(batch(), knowing(known))).toEqual([[10n, 'replay'], ...others.map(() => [20n, 'first'])])
     expect(sent).toEqual(['post-fast'])
     expect(await balances(people)).toEqual([10n, ...others.map(() => 20n)])
-    // Without the used one, in no filter: the usual statement for new references.
+    // Without the used one, in no filter: the statements for new references.
     const fresh = people.map((user) => posting(user, 1n))
     if (!fresh.some(({ referenceKey }) => known!.mayHave(referenceKey))) {
       expect(await post(fresh, knowing(known))).toEqual([[11n, 'first'], ...others.map(() => [21n, 'first'])])
+      expect(sent).toEqual([`post-lone-${known!.lastMark}`])
+      const later = people.map((user) => posting(user, 1n))
+      if (later.some(({ referenceKey }) => known!.mayHave(referenceKey))) return
+      expect(await post(later, knowing(known), { batchesSinceLeft: 0 })).toEqual([
+        [12n, 'first'],
+        ...others.map(() => [22n, 'first']),
+      ])
       expect(sent).toEqual([`post-fast-new-${known!.lastMark}`])
     }
   })

@@ -32,18 +32,31 @@ function linkUuidOf(serviceUserId: string): string | undefined {
   return /^su_[0-9a-f]{32}$/.test(serviceUserId) ? serviceUserId.slice(3) : undefined
 }
 
-/** The parameters of the fast statement with `fastJournalValues`, in their order. */
-export const journalParameters = { links: '$17', firsts: '$18', clients: '$19' } as const
-const { links, firsts, clients } = journalParameters
+/** The parameters with `fastJournalValues`, in their order, from the one with that number on. */
+export const journalParameters = (first: number) => ({
+  links: `$${first}`,
+  firsts: `$${first + 1}`,
+  clients: `$${first + 2}`,
+})
+export const journalParameterCount = 3
+/** Those of the fast statement. */
+const usualParameters = journalParameters(17)
 
 /** Of a row of `operation`: its app, if that has events. */
-export const reportedToSql = `(${clients}::text[])[width_bucket(ordinal, ${firsts}::bigint[])]`
+export const reportedToSql = `(${usualParameters.clients}::text[])[width_bucket(ordinal, ${usualParameters.firsts}::bigint[])]`
 
 /**
  * The CTE of the fast statement. It aggregates the rows of `operation`, which come from `moved`, so it draws no serial before every
  * wallet of the batch is locked. A refusal has no ordinal, so it is in no part. A new hold has no entry: its number is 0.
  */
-export function fastJournalSql(writer: string, { hasHolds }: { readonly hasHolds: boolean }): string {
+export function fastJournalSql(
+  writer: string,
+  {
+    hasHolds,
+    parameters = usualParameters,
+  }: { readonly hasHolds: boolean; readonly parameters?: typeof usualParameters },
+): string {
+  const { links, firsts, clients } = parameters
   const [column, sequence, holdIds] = hasHolds
     ? [', hold_ids', 'coalesce(sequence, 0)', holdIdsSql]
     : ['', 'sequence', '']
@@ -63,6 +76,13 @@ const holdIdsSql = `,
 /** Whether a batch has an entry to record. */
 export function hasEvents(batch: readonly { readonly hasEvents?: boolean }[]): boolean {
   return batch.some((posting) => posting.hasEvents)
+}
+
+/** The rows of the journal need the postings of each app together. Most batches have one app. */
+export function togetherByApp<T>(items: readonly T[], appOf: (item: T) => string | undefined): readonly T[] {
+  const [first] = items
+  if (first === undefined || items.every((item) => appOf(item) === appOf(first))) return items
+  return [...Map.groupBy(items, appOf).values()].flat()
 }
 
 type Asked = { readonly by: JournalEntry | { readonly walletId: string }; readonly hasEvents?: boolean }

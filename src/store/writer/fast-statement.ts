@@ -9,7 +9,13 @@ import { walletClockSql } from '../cluster/batch.ts'
 import { bigintArray, hexUuidArray, plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
 import { lastMarkSql, noMark } from '../closing/closings.ts'
 import type { Queryable } from '../connection/database.ts'
-import { fastJournalSql, fastJournalValues, hasEvents, journalParameters } from '../events/journal.ts'
+import {
+  fastJournalSql,
+  fastJournalValues,
+  hasEvents,
+  journalParameterCount,
+  togetherByApp,
+} from '../events/journal.ts'
 import { referenceKeyOfUuid, type Outcome, type OutcomeRefusal } from '../outcomes.ts'
 import { holdParts, holdPartsOnNodes, holdValues, noHolds, placedHold, type HoldParts } from './fast-holds.ts'
 import type { StepKind } from './hold-book.ts'
@@ -64,7 +70,7 @@ function sqlOf(parts: TextParts): string {
   // References that are expected to be new are in no closed period, so neither in an archived one.
   const hasArchive = !isExpectedNew && parts.hasArchive
   const isCurrent = isExpectedNew ? ` and ${lastMarkSql} = '${newSince}'` : ''
-  const journal = isJournalled ? Object.keys(journalParameters).length : 0
+  const journal = isJournalled ? journalParameterCount : 0
   const holds = hasHolds ? partsOf(usualParameters + journal + 1, isJournalled) : noHolds
   const repeatedSql = `repeated as (
   select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal, coalesce(k.held, 0) as held
@@ -225,7 +231,8 @@ export async function postFast(
 ): Promise<FastAnswers> {
   const hasHolds = batch.some(isNewHold)
   const isJournalled = hasEvents(batch)
-  const changes = isJournalled ? byApp(groupByLink(batch, hasHolds)) : groupByLink(batch, hasHolds)
+  const groups = groupByLink(batch, hasHolds)
+  const changes = isJournalled ? togetherByApp(groups, ({ link }) => link.clientId) : groups
   const planned = changes.flatMap(({ postings, sum }, i) => {
     let entries = 0
     return postings.map((posting, j) => ({
@@ -349,12 +356,6 @@ function groupByLink(batch: readonly PendingPosting[], hasHolds: boolean): Chang
     postings,
     sum: sumUp(hasHolds ? postings.map(operationOf) : postings),
   }))
-}
-
-/** The rows of the journal need the postings of each app together. Most batches have one app. */
-function byApp(changes: Change[]): Change[] {
-  if (changes.every(({ link }) => link.clientId === changes[0]!.link.clientId)) return changes
-  return [...Map.groupBy(changes, ({ link }) => link.clientId).values()].flat()
 }
 
 function operationOf(posting: PendingPosting): Operation {

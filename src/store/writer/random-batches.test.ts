@@ -15,6 +15,7 @@ import {
 } from '../../../test/batch-model.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { postFastHere } from '../../../test/post-fast.ts'
+import { findCluster } from '../../../test/postgres.ts'
 import { newPosting, pendingOf } from '../../../test/postings.ts'
 import { newApp, openTestService, type TestService } from '../../../test/service.ts'
 import { newId, newServiceUserId } from '../../actions/tokens.ts'
@@ -23,11 +24,15 @@ import { maxBalanceMinor } from '../../ledger/money.ts'
 import { allPost, sumUp } from '../../ledger/plan.ts'
 import { referenceKeyOf, referenceKeyOfUuid } from '../outcomes.ts'
 import { postLocked } from './careful-statement.ts'
+import { noMark } from '../closing/closings.ts'
 import { openWriterClient, type WriterClient } from './connection.ts'
+import { postLone } from './lone-statement.ts'
 import type { HoldResult, PendingPosting, Posting, PostingResult } from './posting.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 setDefaultTimeout(60_000)
+
+const isOnCluster = (await findCluster()) !== undefined
 
 let opened: TestService
 let clientIds: readonly [string, string]
@@ -367,3 +372,40 @@ function expected(wallet: Wallet, asked: readonly Ask[]): ReturnType<typeof inSh
   if (isLone && wallet.balanceMinor + amountMinor < 0n) return ['INSUFFICIENT_BALANCE']
   return asked.map(() => undefined)
 }
+
+// On a cluster the lanes do not use it.
+test.skipIf(isOnCluster)(
+  'the smallest statement posts a posting exactly when allPost lets it post, and answers no other',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(changes, { minLength: 12, maxLength: 24, size: 'max' }),
+        withinSeconds(8, async (each) => {
+          const [run, model] = await startRun(each.map(({ start }) => start))
+          const postings = each.map(({ asked }, wallet) => {
+            const ask = {
+              ...fund(wallet, asked[0]!.amountMinor),
+              way: 'link 0' as const,
+              isReversal: false,
+              reference: wallet,
+            }
+            return pendingOf(postingOf(run, ask))
+          })
+          const { answers } = await postLone(direct.client, postings, direct.number, noMark)
+          const resultOf = new Map(answers)
+          expect(postings.map((posting) => inShort(resultOf.get(posting)))).toEqual(
+            postings.map(({ amountMinor }, wallet) => {
+              const before = model.wallets[wallet]!
+              const isPosted = allPost(before, sumUp([{ amountMinor, isReversal: false }]))
+              return isPosted ? [before.balanceMinor + amountMinor, before.heldMinor] : undefined
+            }),
+          )
+          const again = new Map((await postFastHere(direct.client, postings, direct.number)).answers)
+          for (const [posting, result] of answers)
+            expect(again.get(posting)).toMatchObject({ ...result, replay: { mismatch: [] } })
+        }),
+      ),
+      { numRuns: 25 },
+    )
+  },
+)

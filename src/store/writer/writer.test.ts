@@ -31,6 +31,7 @@ import { captureStatement } from './fast-captures.ts'
 import { expiryStatement } from './fast-expiries.ts'
 import { noMark } from '../closing/closings.ts'
 import { fastStatements, statementsForNew } from './fast-statement.ts'
+import { loneStatements } from './lone-statement.ts'
 import type { HoldResult, PostingResult } from './posting.ts'
 import { openWriter } from './writer.ts'
 
@@ -322,6 +323,9 @@ describe('a batch', () => {
           }),
       )
       asked.push({ text: captureStatement.text, parameters: 13 }, { text: expiryStatement.text, parameters: 4 })
+      for (const { plain, journalled } of [noMark, crypto.randomUUID()].map(loneStatements))
+        asked.push({ text: plain.text, parameters: 9 }, { text: journalled.text, parameters: 12 })
+      const writerAt: Record<number, number> = { 9: 8, 12: 8, 13: 12 }
       // With the present statistics, and with fresh ones: the server may analyze at any time.
       const cases = ['select 1', 'analyze wallets, links, outcomes, holds'].flatMap((statistics) =>
         asked.map((each) => ({ ...each, statistics })),
@@ -330,16 +334,17 @@ describe('a batch', () => {
         await client.query(statistics)
         await client.query(`prepare batch as ${text}`)
         const values = Array.from({ length: parameters }, (_, i) =>
-          i === 15 || (parameters === 13 && i === 12) ? '1' : `'{}'`,
+          i === (writerAt[parameters] ?? 15) ? '1' : `'{}'`,
         ).join(', ')
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain execute batch(${values})`)
         await client.query('deallocate batch')
         const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
         const partOf = (name: string) => plan.slice(plan.indexOf(`\n  CTE ${name}\n`) + 1).split(/\n {2}CTE /)[0]!
-        const update = partOf('moved') + (parameters < 16 ? '' : partOf('unmoved'))
+        const moves = writerAt[parameters] === 8 ? 'operation' : 'moved'
+        const update = partOf(moves) + (parameters < 16 ? '' : partOf('unmoved'))
         expect(update).toContain('Index Scan using wallets_pkey')
         expect(update).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets|Hash Join/)
-        expect(update).toMatch(/Sort Key: (change|c|due)\S*\.wallet_id/)
+        expect(update).toMatch(/Sort Key: ((change|c|due)\S*\.wallet_id|l\.user_id)/)
         if (parameters === 13) {
           expect(update).toMatch(
             /Scan using \w+ on holds .*\n *Index Cond: \(\(wallet_id = \S+ AND \(is_closed = false\) AND \(id = /,
