@@ -154,10 +154,15 @@ test.skipIf(isOnCluster)(
   },
 )
 
-test.skipIf(isOnCluster)('two postings of a link take the statement that adds up', async () => {
+test.skipIf(isOnCluster)('two postings of a link, and a hold, take the statements that add up', async () => {
   const people = await users(8)
   await post([...credits(people), pending(people[0]!, 1n)])
-  expect(sent).toEqual(['post-fast-new'])
+  const [{ serviceUserId }, ...others] = people as [TestUser, ...TestUser[]]
+  const hold = { kind: 'reserve', seconds: 60 } as const
+  const reserved = pendingOf(newPosting({ clientId, serviceUserId }, -4n, { hold }))
+  const { answers } = await postGuessing(writer, guess, noClosings, [...credits(others), reserved])
+  expect(new Map(answers).get(reserved)).toMatchObject({ outcome: { balanceMinor: 11n, heldMinor: 4n, isHold: true } })
+  expect(sent).toEqual(['post-fast-new', 'post-fast-mixed-new'])
 })
 
 test.skipIf(isOnCluster)(
