@@ -23,12 +23,18 @@ type ClientCallShape<T> = {
   readonly schema: z.ZodType<T>
   /** What of the app's bounds the call uses. */
   readonly kind: Kind
+  readonly readUsual?: ReadUsual<T>
 }
+
+type Values = Input['values']
+
+/** Returns what the schema would return, or undefined if the schema has to be asked: for input whose check has to be cheap. */
+type ReadUsual<T> = (values: Values) => T | undefined
 
 export async function readClientCall<T>(
   service: Service,
   call: Call,
-  { scope, schema, kind }: ClientCallShape<T>,
+  { scope, schema, kind, readUsual }: ClientCallShape<T>,
 ): Promise<ClientCall<T>> {
   const read = call.request.method === 'GET' ? readQuery(call.request) : await readJson(call.request)
   if ('status' in read) return { refusal: read }
@@ -39,7 +45,7 @@ export async function readClientCall<T>(
   if (busy) return { refusal: busy }
   const turn = turnFor(app.clientId)
   if (turn) await turn
-  const parsed = parseInput(schema, read)
+  const parsed = parseInput(schema, read, readUsual)
   return 'refusal' in parsed ? parsed : { app, input: parsed.input }
 }
 
@@ -111,8 +117,14 @@ function isFromBrowser(request: Request): boolean {
   return request.headers.has('origin') || request.headers.has('sec-fetch-site')
 }
 
-export function parseInput<T>(schema: z.ZodType<T>, read: Input): { input: T } | { refusal: Answer } {
+export function parseInput<T>(
+  schema: z.ZodType<T>,
+  read: Input,
+  readUsual?: ReadUsual<T>,
+): { input: T } | { refusal: Answer } {
   if (read.spoiled) return { refusal: refuseSpoiled(read.spoiled) }
+  const usual = readUsual?.(read.values)
+  if (usual !== undefined) return { input: usual }
   const parsed = schema.safeParse(read.values)
   if (parsed.success) return { input: parsed.data }
   const fields: Record<string, string> = {}

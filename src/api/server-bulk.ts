@@ -13,7 +13,7 @@ import { bulkExample } from './examples.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
 import { isJson, refuseLate, toInput, type Input } from './request.ts'
 import type { Call, Route } from './route.ts'
-import { alwaysErrors, answerTo, callErrors, postingAnswer, postingFields } from './server.ts'
+import { alwaysErrors, answerTo, callErrors, postingAnswer } from './server.ts'
 import * as shape from './shapes.ts'
 import { decode, notJson, parseElements, parseObject, peekTexts, type Parsed } from './strict-json.ts'
 
@@ -47,7 +47,7 @@ export function bulkRoute(service: Service): Route {
   const { currency } = service.config
   const operation = z.object({
     direction: z.enum(['debit', 'credit'], 'must be debit or credit'),
-    ...postingFields(currency),
+    ...shape.postingFields(currency),
   })
   const listed = `must be a list of 1 to ${maxOperations} operations`
   // Operations are validated one by one below, so a wrong one does not refuse the others.

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { postForApp } from '../actions/money/post.ts'
 import { readWallet } from '../actions/money/read-wallet.ts'
 import type { Service } from '../actions/service.ts'
-import { formatMinor, majorNumber, parseAmount, parseDecimal, type Currency } from '../ledger/money.ts'
+import { formatMinor, majorNumber, parseAmount, parseDecimal } from '../ledger/money.ts'
 import type { App } from '../store/apps.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import type { PostingResult } from '../store/writer/posting.ts'
@@ -148,18 +148,9 @@ function checkBalanceRoute(service: Service): Route {
   }
 }
 
-/** The fields of a debit or credit besides the credentials. */
-export const postingFields = (currency: Currency) => ({
-  serviceUserId: shape.serviceUserId,
-  amount: shape.amount(currency),
-  referenceType: shape.referenceType,
-  referenceId: shape.referenceId,
-  description: shape.description,
-})
-
 function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
   const { currency } = service.config
-  const schema = z.object({ ...shape.credentialFields, ...postingFields(currency) })
+  const schema = z.object({ ...shape.credentialFields, ...shape.postingFields(currency) })
   return {
     method: 'POST',
     path: `/api/server/wallet/${direction}`,
@@ -186,7 +177,12 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
     ],
     example: postingExample(direction),
     handle: async (call) => {
-      const read = await readClientCall(service, call, { scope: 'wallet:write', schema, kind: 'operations' })
+      const read = await readClientCall<shape.PostingInput>(service, call, {
+        scope: 'wallet:write',
+        schema,
+        kind: 'operations',
+        readUsual: (values) => shape.readPostingFields(values, currency),
+      })
       if (read.refusal) return read.refusal
       const { app, input } = read
       const { arrivedAt } = call.context

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import { z } from 'zod'
 import { parseCurrency } from '../ledger/money.ts'
-import { amount, requiredAmount } from './shapes.ts'
+import { amount, postingFields, readPostingFields, requiredAmount } from './shapes.ts'
 
 test.each([
   ['USD', 0.001, 'has more than 2 decimals'],
@@ -19,4 +21,43 @@ test.each([
 ] as const)('a requiredAmount of %s, %p, is refused: it %s', (code, text, problem) => {
   const { error } = requiredAmount(parseCurrency(code)!).safeParse(text)
   expect(error?.issues.map(({ message }) => message)).toEqual([problem])
+})
+
+const texts = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ minLength: 1, maxLength: 6 }) },
+  fc.string({ unit: 'binary', maxLength: 3 }),
+  fc.constantFrom('', 'a\u0000', '\u0080', '\ud800', 'é', '😀'),
+  fc
+    .tuple(fc.constantFrom('x', 'é', '😀'), fc.constantFrom(99, 100, 101, 127, 128, 129, 255, 256, 500, 501))
+    .map(([char, length]) => char.repeat(length)),
+)
+const others = fc.constantFrom<unknown>(undefined, null, 1, true, [], {}, ['x'])
+const amounts = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: -1, max: 10 ** 12 }).map((minor) => minor / 100) },
+  fc.double(),
+  fc.constantFrom(0, -0, 0.001, 0.1 + 0.2, 999_999_999.99, 1_000_000_000, NaN, Infinity),
+)
+const mostly = (usual: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 19, arbitrary: usual }, { weight: 1, arbitrary: others })
+
+test('the fields of a debit are read as the schema reads them, valid or not', () => {
+  let valid = 0
+  const values = fc.record({
+    serviceUserId: mostly(texts),
+    amount: mostly(amounts),
+    referenceType: mostly(texts),
+    referenceId: mostly(texts),
+    description: mostly(fc.option(texts)),
+    more: others,
+  })
+  fc.assert(
+    fc.property(values, fc.constantFrom('USD', 'JPY', 'BHD'), (given, code) => {
+      const currency = parseCurrency(code)!
+      const { data } = z.object(postingFields(currency)).safeParse(given)
+      expect(readPostingFields(given, currency)).toEqual(data)
+      if (data) valid++
+    }),
+    { numRuns: 3_000 },
+  )
+  expect(valid).toBeGreaterThan(100)
 })

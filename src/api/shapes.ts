@@ -23,7 +23,9 @@ export const credentialFields = {
   clientSecret: z.unknown().meta({ type: 'string', description: 'Secret of the client app, for backends only' }),
 }
 
-export const serviceUserId = label(128).describe('Identifies the app’s user in the service, su_…')
+const maxServiceUserIdLength = 128
+
+export const serviceUserId = label(maxServiceUserIdLength).describe('Identifies the app’s user in the service, su_…')
 export const holdId = label(128).describe('Identifies a hold, hold_…')
 export const endpointId = label(128).describe('Identifies an endpoint of the app, we_…')
 export const referenceType = label(maxReferenceTypeLength).describe('A free label, such as ORDER_PAYMENT')
@@ -64,6 +66,41 @@ function tooManyDecimals({ code, decimals }: Currency): string {
   return decimals === 0
     ? `must be a whole number, because ${code} has no decimals`
     : `has more than ${decimals} decimals`
+}
+
+/** The fields of a debit or credit besides the credentials. */
+export const postingFields = (currency: Currency) => ({
+  serviceUserId,
+  amount: amount(currency),
+  referenceType,
+  referenceId,
+  description,
+})
+
+export type PostingInput = z.output<z.ZodObject<ReturnType<typeof postingFields>>>
+
+/**
+ * What the schema of these fields makes of valid values; undefined if they may be invalid, which only the schema explains. A debit calls this
+ * instead of the schema, whose 50 objects are a sixth of the memory that a debit takes.
+ */
+export function readPostingFields(
+  { serviceUserId, amount, referenceType, referenceId, description }: Readonly<Record<string, unknown>>,
+  currency: Currency,
+): PostingInput | undefined {
+  const isValid =
+    isLabelWithin(serviceUserId, maxServiceUserIdLength) &&
+    typeof amount === 'number' &&
+    parseAmount(amount, currency) !== undefined &&
+    isLabelWithin(referenceType, maxReferenceTypeLength) &&
+    isLabelWithin(referenceId, maxReferenceIdLength) &&
+    (description === undefined ||
+      description === null ||
+      (typeof description === 'string' && isDescription(description)))
+  return isValid ? { serviceUserId, amount, referenceType, referenceId, description } : undefined
+}
+
+function isLabelWithin(value: unknown, maxLength: number): value is string {
+  return typeof value === 'string' && isLabel(value, maxLength)
 }
 
 export function requiredAmount(currency: Currency) {

@@ -16,8 +16,8 @@ export type AppPosting = {
   readonly arrivedAt?: number
 }
 
-export async function postForApp(service: Service, app: App, posting: AppPosting): Promise<PostingResult> {
-  return await postAndRecord(service, toPosting(app, posting), posting.arrivedAt)
+export function postForApp(service: Service, app: App, posting: AppPosting): Promise<PostingResult> {
+  return postAndRecord(service, toPosting(app, posting), posting.arrivedAt)
 }
 
 /**

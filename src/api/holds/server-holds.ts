@@ -12,7 +12,7 @@ import { readClientCall } from '../client-call.ts'
 import { holdExample } from '../examples.ts'
 import { answer, refuse, refuseUnknownUser, type Answer } from '../reply.ts'
 import type { Route } from '../route.ts'
-import { alwaysErrors, answerTo, callErrors, postingAnswer, postingFields } from '../server.ts'
+import { alwaysErrors, answerTo, callErrors, postingAnswer } from '../server.ts'
 import * as shape from '../shapes.ts'
 
 export function holdRoutes(service: Service): Route[] {
@@ -55,7 +55,7 @@ function placeRoute(service: Service): Route {
   const { currency } = service.config
   const schema = z.object({
     ...shape.credentialFields,
-    ...postingFields(currency),
+    ...shape.postingFields(currency),
     expiresIn: seconds
       .optional()
       .describe('When it expires, in seconds from now: 60 to 2592000; 604800 (7 days) when absent'),

@@ -17,7 +17,8 @@ const surePerApp = 8
 
 const mostPatientPerTurn = 16
 
-const urgent: (() => void)[] = []
+/** Resolves at the end of the turn, for all of its urgent requests: a promise for each of them costs a debit eight objects more. */
+let urgent: PromiseWithResolvers<void> | undefined
 const patient: (() => void)[] = []
 /** Only apps that have a step waiting; the first one is served first. */
 const lines = new Map<string, Step[]>()
@@ -46,10 +47,10 @@ export function isShared(): boolean {
  * connect again do not delay the calls of apps.
  */
 export function beginTogether(isPatient: boolean): Promise<void> {
-  return new Promise((resolve) => {
-    ;(isPatient ? patient : urgent).push(resolve)
-    awaitEnd()
-  })
+  awaitEnd()
+  if (isPatient) return new Promise((resolve) => void patient.push(resolve))
+  urgent ??= Promise.withResolvers()
+  return urgent.promise
 }
 
 /** Undefined if the step may run at once; otherwise resolves in the turn that has places for it. Steps of an app keep their order. */
@@ -92,7 +93,9 @@ function nextTurn(): void {
   isDue = false
   placesLeft = isShared() ? sharedPlacesPerTurn : placesPerTurn
   used.clear()
-  for (const begin of [...urgent.splice(0), ...patient.splice(0, mostPatientPerTurn)]) begin()
+  urgent?.resolve()
+  urgent = undefined
+  for (const begin of patient.splice(0, mostPatientPerTurn)) begin()
   while (placesLeft > 0 && lines.size > 0) runNext()
   if (patient.length > 0 || placesLeft <= 0) awaitEnd()
 }
