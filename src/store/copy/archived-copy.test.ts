@@ -223,6 +223,15 @@ function forged(name: string, change: (rows: readonly string[]) => readonly stri
   return gzipSync(texts.join(''))
 }
 
+/** The copy with another first row in a table, and the checksums that it had before. */
+function damaged(name: string, change: (rows: readonly string[]) => readonly string[]): Buffer {
+  const lines = linesOf(copy)
+  const at = 1 + lines.findIndex((line) => line.startsWith(`{"table":"${name}"`))
+  const [row = ''] = change([lines[at]!])
+  expect(row).not.toBe(lines[at]!)
+  return gzipSync(lines.with(at, row).join('\n'))
+}
+
 /** A row with another value in one of its columns. */
 const put =
   (column: number, value: (text: string) => string) =>
@@ -237,7 +246,7 @@ const flip = (digit: number) => (text: string) =>
 const refusals: [name: string, bytes: () => Buffer, refusal: RegExp][] = [
   [
     'a changed block, and its old checksum',
-    () => gzipSync(linesOf(copy).join('\n').replace(/"x00/, '"x01')),
+    () => damaged('archived_references_1', put(7, flip(40))),
     /the rows of archived_references_1 are not those/,
   ],
   [
