@@ -8,6 +8,7 @@ import { availableParallelism, cpus, freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Glob } from 'bun'
 import { shareChromium } from './chromium.ts'
+import { listFailures, type Ended } from './failures.ts'
 import { jobsOf, keepSeconds, needsBrowser, secondsIn, type Job } from './jobs.ts'
 import { reasonToLeaveOut } from './not-on-cluster.ts'
 import { findCluster, releaseTestServer, testDatabase } from './postgres.ts'
@@ -16,7 +17,7 @@ const root = new URL('..', import.meta.url).pathname
 const [mode, ...rest] = process.argv.slice(2)
 const bin = (name: string) => `${root}node_modules/.bin/${name}`
 
-type Run = { readonly isGood: boolean; readonly output: string; readonly cpuSeconds: number }
+type Run = Ended & { readonly isGood: boolean; readonly cpuSeconds: number }
 
 /** The running processes, each the head of a group with every process that it starts. */
 const heads = new Set<number>()
@@ -50,13 +51,15 @@ async function run(command: string[], environment: Record<string, string> = {}):
   const ended = child.exited.finally(() => endGroup(child.pid))
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   const isGood = (await ended) === 0
-  return { isGood, output: out + err, cpuSeconds: Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6 }
+  const cpuSeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6
+  return { isGood, output: out + err, exitCode: child.exitCode, signal: child.signalCode, cpuSeconds }
 }
 
 /** The compiler and the linter are written in Go: they collect garbage seldom, because they end soon. */
 const forShortPrograms = { GOGC: '400' }
 
-async function check(): Promise<boolean> {
+/** The names of the checks that failed. */
+async function check(): Promise<string[]> {
   const checks = {
     // One checker: each of several would work out the types that the files share.
     types: [bin('tsc'), '-p', '.', '--checkers', '1'],
@@ -64,14 +67,14 @@ async function check(): Promise<boolean> {
     format: [bin('oxfmt'), '--check', '.'],
     unused: [bin('knip')],
   }
-  let isGood = true
+  const failures: string[] = []
   for (const [name, command] of Object.entries(checks)) {
     const result = await run(command, forShortPrograms)
     console.log(`${result.isGood ? 'ok  ' : 'FAIL'} ${name}`)
     if (!result.isGood) console.log(result.output)
-    isGood &&= result.isGood
+    if (!result.isGood) failures.push(name)
   }
-  return isGood
+  return failures
 }
 
 /**
@@ -110,13 +113,21 @@ function useMemoryForFiles(): void {
 /** These processes live for seconds, so the runtime's last compiler costs more than it saves. */
 const forShortLives = { BUN_JSC_useFTLJIT: '0' }
 
-type Ran = { readonly name: string; readonly passed: number; readonly failed: number; readonly seconds: number }
-
-/** The names of the failures first, so that a shortened report has them; then every line but those of tests that passed. */
-function whatFailed(output: string): string {
-  const lines = output.split('\n').filter((line) => !/^\((pass|skip)\) /.test(line))
-  return [...new Set(lines.filter((line) => line.startsWith('(fail) '))), ...lines].join('\n')
+type Ran = {
+  readonly name: string
+  readonly passed: number
+  readonly failures: readonly string[]
+  readonly seconds: number
 }
+
+const failureLines = (failures: readonly string[]) => failures.map((name) => `FAIL ${name}`).join('\n')
+
+/** Every line but those of tests that passed. */
+const whatFailed = (output: string) =>
+  output
+    .split('\n')
+    .filter((line) => !/^\((pass|skip)\) /.test(line))
+    .join('\n')
 
 async function runJob(job: Job, variables: Record<string, string>): Promise<Ran & { cpuSeconds: number }> {
   const startedAt = performance.now()
@@ -124,24 +135,28 @@ async function runJob(job: Job, variables: Record<string, string>): Promise<Ran 
   const report = join(tmpdir(), `billfold-report-${crypto.randomUUID()}.xml`)
   const reporting = ['--reporter=junit', `--reporter-outfile=${report}`]
   const command = [process.execPath, 'test', '--timeout', '180000', ...reporting, ...paths]
-  const { isGood, output, cpuSeconds } = await run(command, { NODE_ENV: 'test', ...forShortLives, ...variables })
+  const ended = await run(command, { NODE_ENV: 'test', ...forShortLives, ...variables })
+  const { isGood, output, cpuSeconds } = ended
   if (existsSync(report)) keepSeconds(secondsIn(readFileSync(report, 'utf8')))
   rmSync(report, { force: true })
   const passed = Number(/^\s*(\d+) pass$/m.exec(output)?.[1] ?? 0)
-  const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
+  const failures = isGood ? [] : listFailures(ended)
   const seconds = (performance.now() - startedAt) / 1000
   const name = job.length > 1 ? `${job[0]} and the ${job.length - 1} after it` : job[0]!
+  // Before the files, of which there may be forty: a shortened report has the names.
+  if (!isGood) console.log(failureLines(failures))
   console.log(
     `${isGood ? 'ok  ' : 'FAIL'} ${job.join('\n     ')} (${passed} in ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of processor time)`,
   )
   if (!isGood) console.log(whatFailed(output))
   else for (const [, name] of output.matchAll(/^\(skip\) (.*)$/gm)) console.log(`     left out: ${name}`)
-  return { name, passed, failed: isGood ? 0 : Math.max(1, failed), seconds, cpuSeconds }
+  return { name, passed, failures, seconds, cpuSeconds }
 }
 
 const hasBrowser = (job: Job) => job.some(needsBrowser)
 
-async function test(only: string[]): Promise<boolean> {
+/** The names of the tests that failed. */
+async function test(only: string[]): Promise<string[]> {
   useMemoryForFiles()
   // Keeps the shared server running to the end, so that its template is made once.
   await (await testDatabase()).drop()
@@ -188,14 +203,14 @@ async function test(only: string[]): Promise<boolean> {
   }
   await chromium?.close()
   await releaseTestServer()
-  const failed = sum(ran.map((each) => each.failed))
+  const failures = ran.flatMap((each) => each.failures)
   const passed = sum(ran.map((each) => each.passed))
   console.log('The slowest files, and the processor time of their processes (browser and shared database apart):')
   for (const { name, seconds, cpuSeconds } of ran.toSorted((a, b) => b.seconds - a.seconds).slice(0, 12))
     console.log(`${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(4)} s  ${name}`)
   console.log(`${files.length} files, ${sum(ran.map((each) => each.cpuSeconds)).toFixed(0)} s of processor time`)
-  console.log(`${passed} passed, ${failed} failed`)
-  return failed === 0 && passed > 0
+  console.log(`${passed} passed, ${failures.length} failed`)
+  return failures.length === 0 && passed === 0 ? ['no test was found'] : failures
 }
 
 /** What the processors did so far, in seconds. Only Linux reports what other machines on the same hardware took of them. */
@@ -222,9 +237,10 @@ const names = mode === undefined || mode === 'check' ? rest : [mode, ...rest]
 const only = names.filter((name) => name !== 'all')
 if (names.length > only.length) process.env['TEST_ALL'] = '1'
 // At the same time: while the checks compute, many tests wait.
-const [isChecked, isTested] = await Promise.all([only.length > 0 || check(), mode === 'check' || test(only)])
-const isGood = isChecked && isTested
+const failures = (await Promise.all([only.length > 0 ? [] : check(), mode === 'check' ? [] : test(only)])).flat()
+const isGood = failures.length === 0
 console.log(
   `${isGood ? 'All is well' : 'Something failed'} after ${Math.round((performance.now() - startedAt) / 1000)} s${describeSince(timesBefore)}.`,
 )
+if (!isGood) console.log(failureLines(failures))
 process.exit(isGood ? 0 : 1)
