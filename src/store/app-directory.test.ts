@@ -166,13 +166,14 @@ describe('a directory that has lost its database', () => {
     wire = await openForwarder(opened.service.db.connection)
     const faults: unknown[] = []
     const directory = openAppDirectory(wire.connection, (error) => faults.push(error))
+    // Its copy is not older than this.
+    const readAt = performance.now()
     await directory.refresh()
     wire.goSilent()
-    return { directory, faults }
+    return { directory, faults, readAt }
   }
   test('answers from its last copy for ten seconds and then not at all, and says so once', async () => {
-    const { directory, faults } = await openSilent()
-    const startedAt = performance.now()
+    const { directory, faults, readAt } = await openSilent()
     await letCopyAge()
     expect(directory.staleMs()).toBe(0)
     expect((await directory.known(greedy.clientId))?.clientId).toBe(greedy.clientId)
@@ -181,9 +182,9 @@ describe('a directory that has lost its database', () => {
       isOver = await isRefused(Promise.resolve(directory.known(greedy.clientId)))
       await Bun.sleep(100)
     }
-    expect(performance.now() - startedAt).toBeGreaterThan(9_000)
+    expect(performance.now() - readAt).toBeGreaterThan(10_000)
     expect(faults).toHaveLength(1)
-    expect(directory.staleMs()).toBeGreaterThan(9_000)
+    expect(directory.staleMs()).toBeGreaterThan(10_000)
     wire.mend()
     expect((await directory.find(greedy.clientId))?.clientId).toBe(greedy.clientId)
     expect(directory.staleMs()).toBe(0)
