@@ -4,8 +4,9 @@ import type { Frame, Page } from '@playwright/test'
 import { leaveBy } from '../chromium.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { findBarriers } from '../browser/axe.ts'
-import { embed, messagesReceived, startRig, waitForMessage, type Rig } from '../browser/rig.ts'
+import { embed, messagesReceived, startRig, type Rig } from '../browser/rig.ts'
 import { reload } from '../browser/shop.ts'
+import { until } from '../until.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
 
 setDefaultTimeout(240_000)
@@ -44,6 +45,9 @@ const paymentsOfUser = async () =>
       [tenant.user.userId],
     )
   ).rows.map(({ state }) => state)
+
+const reportsOfPaid = async () => (await messagesReceived(page)).filter((message) => 'paid' in message)
+const untilPaidIsReported = async () => await until(page, () => window.received.some(({ data }) => 'paid' in data))
 
 /** The top-up page in a frame of the shop, which is another site. */
 async function openInShop(query = ''): Promise<Frame> {
@@ -96,7 +100,7 @@ describe('a reload', () => {
     await frame.getByRole('button', { name: 'Continue' }).click()
     await typeCard(frame, cards.good)
     await heading(frame, 'Money added')
-    await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
+    await untilPaidIsReported()
     await reload(frame)
     await heading(frame, 'Money added')
     await frame.getByText('Available balance: $14.98').waitFor()
@@ -104,7 +108,27 @@ describe('a reload', () => {
     expect(await frame.getByRole('radio', { name: '$25', exact: true }).isChecked()).toBeTrue()
     expect(await frame.getByText('You need').count()).toBe(0)
     expect(await paymentsOfUser()).toEqual(['succeeded'])
-    expect((await messagesReceived(page)).filter((message) => 'paid' in message)).toHaveLength(1)
+    expect(await reportsOfPaid()).toHaveLength(1)
+  })
+
+  test('between the payment and its report to the page reports it after the reload, once', async () => {
+    const frame = await openInShop()
+    await chooseAmount(frame)
+    await formIn(frame).getByLabel('Card number').waitFor()
+    rig.trouble.answer = ({ pathname }) =>
+      pathname === '/api/widget/wallet' ? new Response('{"code":"UNAVAILABLE"}', { status: 503 }) : undefined
+    await typeCard(frame, cards.good)
+    await heading(frame, 'Money added')
+    expect(await reportsOfPaid()).toEqual([])
+    rig.trouble.answer = undefined
+    await reload(frame)
+    await heading(frame, 'Money added')
+    await untilPaidIsReported()
+    await reload(frame)
+    await heading(frame, 'Money added')
+    await frame.getByText('Available balance: $25.00').waitFor()
+    await frame.getByRole('button', { name: 'Add more money' }).click()
+    expect(await reportsOfPaid()).toMatchObject([{ paid: 25 }])
   })
 
   test('after a part of the need was paid offers the rest', async () => {

@@ -26,8 +26,8 @@ export type WalletSession = {
   refresh(): void
   /** Reads the wallet and resolves to its proof; to undefined if it could not be read. */
   readProof(): Promise<Proof | undefined>
-  /** Reads the wallet after a payment on this page and reports the amount to the parent. */
-  reportPaid(amount: number): void
+  /** Reads the wallet after a payment on this page and reports the amount to the parent. `onPosted`: the message is sent. */
+  reportPaid(amount: number, onPosted: () => void): void
   askForRenewal(): void
   /** Drops the session in this page: the user has logged out or must sign in again, at the given step. */
   signOut(step?: StepName): void
@@ -63,8 +63,8 @@ export function openWalletSession(
   let reading: Promise<void> | null = null
   let nextReading: Promise<void> | null = null
   let renewal: string | null = null
-  /** The amount paid on this page that is not reported to the parent yet. */
-  let paid: number | null = null
+  /** The payment of this page that is not reported to the parent yet. */
+  let paid: { readonly amount: number; readonly onPosted: () => void } | null = null
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const topupWindows = new Set<Window>()
 
@@ -124,7 +124,8 @@ export function openWalletSession(
     if (mustFollow) follow(newToken, Date.parse(wallet.expiresAt) - serverNow)
     if (known === null) parent.post({ type: 'SERVICE_WALLET_LOADED', version: 1, ...(page === 'topup' && { page }) })
     if (paid !== null) {
-      parent.post({ type: 'SERVICE_WALLET_UPDATED', version: 1, paid })
+      parent.post({ type: 'SERVICE_WALLET_UPDATED', version: 1, paid: paid.amount })
+      paid.onPosted()
       paid = null
     } else if (known !== null && isChanged(known, wallet)) parent.post({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
     known = wallet
@@ -292,8 +293,8 @@ export function openWalletSession(
       await refresh()
       return state.kind === 'open' && !state.isOffline ? state.wallet.proof : undefined
     },
-    reportPaid: (amount) => {
-      paid = amount
+    reportPaid: (amount, onPosted) => {
+      paid = { amount, onPosted }
       void refresh()
     },
     askForRenewal,

@@ -61,12 +61,18 @@ async function findUnderWay(open: readonly OpenTopup[], token: () => string | nu
   return undefined
 }
 
-/** Notifies the parent page of a payment once, also when the page is reloaded. */
+/** The payments that this document reported, also those whose entry of the history it had left by then. */
+const reported = new Set<string>()
+
+/** Notifies the parent page of a payment once, also when the page is reloaded before or after it. */
 export function reportPaid(visit: Visit, amount: number): void {
   const kept = keptPayment()
-  if (kept?.isReported) return visit.session().refresh()
-  if (kept) keepPayment({ ...kept, isReported: true })
-  visit.session().reportPaid(amount)
+  if (kept && (kept.isReported || reported.has(kept.paymentIntentId))) return visit.session().refresh()
+  visit.session().reportPaid(amount, () => {
+    if (!kept) return
+    reported.add(kept.paymentIntentId)
+    if (keptPayment()?.paymentIntentId === kept.paymentIntentId) keepPayment({ ...kept, isReported: true })
+  })
 }
 
 /** What is still missing of the amount that the app asked for. It shrinks with every credit, so the same need is not offered twice. */
