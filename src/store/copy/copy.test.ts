@@ -179,6 +179,9 @@ const damages: [name: string, bytes: () => Buffer, refusal: RegExp][] = [
   ['a value that is none', () => edited(/-8000-000000000001"/, '-8000-00000000000g"'), /the rows of \w+ are not those/],
   ['a missing row', () => edited(/\["su_1".*\n/, ''), /the rows of links are not those/],
   ['a missing table', () => edited(/\{"table":"audit"[^]*?"sha256":"\w+"\}\n/, ''), /do not add up/],
+  ['a line that is no object', () => edited(/\{"table":"apps".*\n/, 'null\n'), /a line cannot be read/],
+  ['a table without columns', () => edited(/("table":"apps"),.*\n/, '$1}\n'), /no table apps with the columns/],
+  ['a head without a migration', () => edited(/"migration":\{[^}]*\}/, '"migration":null'), /names no migration/],
   ['a missing end', () => edited(/\{"tables".*\n$/, ''), /cut short/],
   ['half the bytes', () => copy.subarray(0, copy.length / 2), /damaged|cut short/],
   [

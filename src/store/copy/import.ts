@@ -120,10 +120,12 @@ async function holdEmpty(db: Queryable, tables: readonly Table[]): Promise<void>
 async function readHead(db: Queryable, lines: Lines, options: ImportOptions): Promise<CopyHead> {
   const head = parse(await lines.next()) as CopyHead
   if (!isFormat(head.format)) throw new CopyRefused(describeFormat(head.format))
+  const { migration } = head as Partial<CopyHead>
+  if (!migration) throw new CopyRefused('The copy is damaged: its head names no migration.')
   const here = await getMigration(db)
-  if (head.migration.checksum !== here.checksum)
+  if (migration.checksum !== here.checksum)
     throw new CopyRefused(
-      `The copy is of migration ${head.migration.name} (${head.migration.checksum.slice(0, 8)}), the database is at ${here.name} (${here.checksum.slice(0, 8)}). Import it with the version that made it, then upgrade.`,
+      `The copy is of migration ${migration.name} (${migration.checksum.slice(0, 8)}), the database is at ${here.name} (${here.checksum.slice(0, 8)}). Import it with the version that made it, then upgrade.`,
     )
   if (head.currency !== options.currency)
     throw new CopyRefused(`The copy is in ${head.currency}, this service in ${options.currency}: set CURRENCY.`)
@@ -138,9 +140,9 @@ function describeFormat(format: unknown): string {
     : 'This is not a copy made by `billfold export`.'
 }
 
-function findTable(tables: readonly Table[], { table: name, columns }: TableHead): Table {
+function findTable(tables: readonly Table[], { table: name, columns }: Partial<TableHead>): Table {
   const table = tables.find((candidate) => candidate.name === name)
-  if (!table || copiedNames(table).join() !== columns.join())
+  if (!table || copiedNames(table).join() !== columns?.join())
     throw new CopyRefused(`The database has no table ${name} with the columns of the copy.`)
   return table
 }
@@ -196,10 +198,13 @@ function isNoSuchRow(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')
 }
 
+/** An object, whatever it has. */
 function parse(line: string): unknown {
   try {
-    return JSON.parse(line)
+    const parsed: unknown = JSON.parse(line)
+    if (typeof parsed === 'object' && parsed !== null) return parsed
   } catch {
-    throw new CopyRefused('The copy is damaged: a line cannot be read.')
+    // The line was damaged.
   }
+  throw new CopyRefused('The copy is damaged: a line cannot be read.')
 }
