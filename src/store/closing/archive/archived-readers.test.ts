@@ -27,8 +27,12 @@ const month = (ago: number) => {
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - ago)).toISOString().slice(0, 7)
 }
 
+/** How many days ago the archived entries are: in the last third of the month before, whatever the day is. */
+let daysAgo: number
+
 beforeAll(async () => {
   await beginDayThatStays()
+  daysAgo = new Date().getUTCDate() + 9
   bench = await openArchiveBench()
   const { service, client, credentials } = bench
   viewer = await newOperator(bench.opened, 'viewer')
@@ -38,7 +42,7 @@ beforeAll(async () => {
   const debit = await client.debit(ann.serviceUserId, 12.5, 'old-2')
   transactionId = String(debit.body['transactionId'])
   await client.credit(bob.serviceUserId, 8, 'old-3')
-  await setBack(service, 40)
+  await setBack(service, daysAgo)
   await bench.close()
   const entry = await findEntry(service, ann.userId, 2)
   if (!entry || entry === 'archived') throw new Error('there is no entry')
@@ -181,7 +185,7 @@ describe('archived entries', () => {
     const story = await see('/admin/references?type=ORDER&id=old-2')
     expect(story).toContain('in the archive, with its description: npx billfold archive restore')
     expect(story).toContain('−$12.50')
-    const ledger = `/admin/client-apps/${bench.credentials.clientId}/ledger.csv?from=${day(60)}&until=${day(30)}`
+    const ledger = `/admin/client-apps/${bench.credentials.clientId}/ledger.csv?from=${day(daysAgo + 20)}&until=${day(daysAgo - 5)}`
     const refused = await viewer.get(ledger)
     expect([refused.status, (await refused.text()).includes('are in the archive')]).toEqual([410, true])
   })
