@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { appendFile, readFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -98,10 +100,23 @@ function inDatabase({ connectionString = '' }: Connection, database: string | un
 
 /** Bun ends the children of a test that takes too long: the server that others share must not be one of them. */
 async function joinShared(dataDir: string): Promise<Embedded> {
-  const starter = (await readPidFile(join(dataDir, 'postgres'))) === null ? await startService(dataDir) : null
+  const isStopped = (await readPidFile(join(dataDir, 'postgres'))) === null
+  if (isStopped) await useFewBuffers(dataDir)
+  const starter = isStopped ? await startService(dataDir) : null
   const held = await startEmbedded({ dataDir, log: () => undefined })
   await starter?.kill()
   return held
+}
+
+/**
+ * To create or drop a database PostgreSQL searches all of its buffers several times. An eighth of the memory, as for a real service,
+ * is 400,000 buffers on a machine of 24 GB: to create, use and drop a database then took 70 ms of processor time instead of 29.
+ */
+async function useFewBuffers(dataDir: string): Promise<void> {
+  const file = join(dataDir, 'postgres', 'postgresql.conf')
+  if (!existsSync(file)) await (await startService(dataDir)).leave()
+  const setting = `shared_buffers = '128MB'`
+  if (!(await readFile(file, 'utf8')).includes(setting)) await appendFile(file, `${setting}\n`)
 }
 
 function urlOf({ connectionString, host, user, database }: Connection): string {
@@ -148,6 +163,8 @@ async function buildTemplate(template: string): Promise<void> {
     await migrate(client)
     if (nodes) await distribute(client)
   })
+  // The first connection after a migration writes what PostgreSQL caches of the catalogs into a file, and clones have its copy.
+  await withClient(await connectionTo(draft), (client) => client.query('select 1'))
   await onEveryNode(async (admin) => {
     await admin.query(`alter database ${draft} with allow_connections false`)
     // Each database of a cluster has a process that looks after it.
@@ -196,10 +213,12 @@ async function lookForCluster(): Promise<readonly Connection[] | undefined> {
   })
 }
 
+/** The embedded server copies the files: the other strategy writes every page of the template to the write-ahead log. */
 async function cloneTemplate(admin: Client, template: string, name: string): Promise<void> {
+  const strategy = process.env['TEST_DATABASE_URL'] ? '' : 'strategy file_copy'
   for (let triesLeft = 20; ; triesLeft--) {
     try {
-      await admin.query(`create database ${name} template ${template}`)
+      await admin.query(`create database ${name} template ${template} ${strategy}`)
       return
     } catch (error) {
       // Object in use: autovacuum happens to work on the template.
