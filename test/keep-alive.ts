@@ -1,4 +1,4 @@
-/** Clients that keep their connection and ask again as soon as they have an answer, and count what they do not get. */
+/** Clients that keep their connection, ask again and again, and count what they do not get. */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -17,12 +17,18 @@ export type Load = {
 
 export type Asked = { readonly path: string; readonly body: object }
 
+type Habits = {
+  readonly goesOn?: (client: KeepAliveClient) => boolean
+  /** Between an answer and the next request, on the same connection. */
+  readonly pauseMs?: number
+}
+
 /** As HTTP clients do, they leave a connection after `Connection: close`, or when they find it closed before they ask. */
 export function startClients(
   url: string,
   count: number,
   ask: (client: number) => Asked,
-  goesOn: (client: KeepAliveClient) => boolean = () => true,
+  { goesOn = () => true, pauseMs = 0 }: Habits = {},
 ): Load {
   const stopping = new AbortController()
   const clients = Array.from({ length: count }, (): KeepAliveClient => ({ answered: 0, failures: [] }))
@@ -37,7 +43,10 @@ export function startClients(
         const { status, isLast } = await connection.exchange(postText(ask(index)))
         if (status === 200) client.answered++
         else client.failures.push(`status ${status}`)
-        if (!isLast) continue
+        if (!isLast) {
+          if (pauseMs > 0) await sleep(pauseMs)
+          continue
+        }
       } catch (error) {
         if (!connection?.isLate()) client.failures.push(error instanceof Error ? error.message : String(error))
         // When a process is killed, the system closes its connections first and its port last: a client that reconnects at once may

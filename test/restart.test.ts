@@ -76,7 +76,7 @@ test('a process that is asked to end answers everything that was sent to it, and
   const before = await countBooked()
   const service = await startProcess({ DATABASE_URL: opened.databaseUrl })
   // No process listens once it has ended: a client that is refused has seen the whole restart.
-  const load = startClients(service.url, 16, creditOf, (client) => !isRefused(client))
+  const load = startClients(service.url, 16, creditOf, { goesOn: (client) => !isRefused(client) })
   await waitForAnswers(load, 5)
   expect(await service.stop()).toBe(0)
   await load.stop()
@@ -93,7 +93,8 @@ describe('with two workers', () => {
 
   test('SIGHUP puts a new process into the place of each worker, and none of 64 clients sees a failure', async () => {
     const before = await countBooked()
-    const load = startClients(service.url, 64, creditOf)
+    // Some connections are in use when a worker ends and some are not. Without pauses the clients would keep the new workers from starting.
+    const load = startClients(service.url, 64, creditOf, { pauseMs: 20 })
     for (let round = 0; round < 2; round++) {
       await waitForAnswers(load, 2)
       const old = workersOf(service)
