@@ -1,7 +1,7 @@
 /**
  * `npm test`: checks and tests. `npm test -- all`: the same with the long forms of some tests. `npm run check`: types, lint,
  * format and unused code alone. Names of files or folders select tests. Test files run side by side, because each has its own
- * databases and waits a lot; those that need a browser share one Chromium. The report ends with the slowest files.
+ * databases and waits a lot; those that need a browser share one Chromium. The report ends with the slowest files and the names of the tests that failed.
  */
 import { existsSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, cpus, freemem, tmpdir } from 'node:os'
