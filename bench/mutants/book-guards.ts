@@ -241,6 +241,7 @@ export const bookGuards: readonly Guarded[] = [
     mutants: [
       [`guess.batchesSinceLeft = 0`, `void guess`],
       [`return { ...posted, fault }`, `throw fault`],
+      [`...others.answers], hasWritten, hasRepeats }`, `...others.answers], hasRepeats }`],
       [`answers.hasRepeats ? 0 : guess`, `guess`],
       [`if (sqlState(error) !== uniqueViolation) throw error`, `void error`],
       [`batch.length >= fewestPostings && `, ``],

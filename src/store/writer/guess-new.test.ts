@@ -154,6 +154,18 @@ test.skipIf(isOnCluster)(
   },
 )
 
+test.skipIf(isOnCluster)(
+  'an answer that was only read counts as not written, whatever the smallest statement wrote before it',
+  async () => {
+    const people = await users(9)
+    const gone = people[0]!
+    await opened.service.db.pool.query(`update links set disconnected_at = now() where id = $1`, [gone.serviceUserId])
+    const { answers, hasWritten } = await postGuessing(writer, guess, noClosings, credits(people))
+    expect(sent).toEqual(['post-lone', 'post-fast'])
+    expect([answers.length, hasWritten]).toEqual([9, false])
+  },
+)
+
 test.skipIf(isOnCluster)('two postings of a link, and a hold, take the statements that add up', async () => {
   const people = await users(8)
   await post([...credits(people), pending(people[0]!, 1n)])

@@ -61,12 +61,9 @@ async function postNew(
   const left = batch.filter((posting) => !answered.has(posting))
   try {
     const others = await postFast(client, left, number)
-    return {
-      ...posted,
-      answers: [...posted.answers, ...others.answers],
-      hasWritten: posted.hasWritten || others.hasWritten,
-      hasRepeats: others.hasRepeats,
-    }
+    // What the second statement read may be newer than the commit of the first, so `hasWritten` is asked of the second.
+    const { hasWritten, hasRepeats } = others
+    return { ...posted, answers: [...posted.answers, ...others.answers], hasWritten, hasRepeats }
   } catch (fault) {
     // Those that posted are answered all the same.
     return { ...posted, fault }
