@@ -78,11 +78,11 @@ async function check(): Promise<string[]> {
 }
 
 /**
- * How many files run at once: at least a few, and one more each second in which the processors were idle, because many tests wait
+ * How many files run at once: at least a few, and one more each half second in which the processors were idle, because many tests wait
  * for clocks and disks. A browser keeps a core busy, so at most two files at once use one, and three when no other file is left.
  */
 const fewest = availableParallelism() + 1
-const most = 2 * availableParallelism()
+const most = 3 * availableParallelism()
 const mostBrowsers = (isAlone: boolean) => (isAlone ? 3 : 2)
 
 /** The share of the time since then in which the processors were idle. */
@@ -183,7 +183,7 @@ async function test(only: string[]): Promise<string[]> {
   let checkedAt = performance.now()
   const hasRoom = () => {
     if (running.size < fewest) return true
-    if (running.size >= most || performance.now() - checkedAt < 1_000) return false
+    if (running.size >= most || performance.now() - checkedAt < 500) return false
     const isIdle = idleShareSince(wasBusyAt) > 0.2
     wasBusyAt = cpus()
     checkedAt = performance.now()

@@ -198,7 +198,7 @@ function isNoSuchRow(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')
 }
 
-/** An object, whatever it has. */
+/** An object with any content. */
 function parse(line: string): unknown {
   try {
     const parsed: unknown = JSON.parse(line)

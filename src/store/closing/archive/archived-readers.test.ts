@@ -27,7 +27,7 @@ const month = (ago: number) => {
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - ago)).toISOString().slice(0, 7)
 }
 
-/** How many days ago the archived entries are: in the last third of the month before, whatever the day is. */
+/** How many days ago the archived entries are: in the last third of the month before, on every day of a month. */
 let daysAgo: number
 
 beforeAll(async () => {
