@@ -2,15 +2,9 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bookGuards } from '../bench/mutants/book-guards.ts'
-import { edgeGuards } from '../bench/mutants/edge-guards.ts'
-import { eventGuards } from '../bench/mutants/event-guards.ts'
-import { operatorGuards } from '../bench/mutants/operator-guards.ts'
-import { periodGuards } from '../bench/mutants/period-guards.ts'
-import { proofGuards } from '../bench/mutants/proof-guards.ts'
+import { guards } from '../bench/mutants/guards.ts'
 
 const root = new URL('..', import.meta.url).pathname
-const guards = [...bookGuards, ...edgeGuards, ...eventGuards, ...operatorGuards, ...periodGuards, ...proofGuards]
 
 test('every mutation changes a text that is in its file once', () => {
   const stale = guards.flatMap(({ file, mutants }) => {

@@ -5,12 +5,7 @@
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bookGuards } from './book-guards.ts'
-import { edgeGuards } from './edge-guards.ts'
-import { eventGuards } from './event-guards.ts'
-import { operatorGuards } from './operator-guards.ts'
-import { periodGuards } from './period-guards.ts'
-import { proofGuards } from './proof-guards.ts'
+import { guards } from './guards.ts'
 
 /** A file with guards, changes of its text, and the tests nearest to them, one of which must fail. */
 export type Guarded = {
@@ -30,7 +25,7 @@ const wantedShare = 0.95
 const timeoutMs = 240_000
 
 export async function runMutants(texts: readonly string[]): Promise<boolean> {
-  const mutants = [...bookGuards, ...edgeGuards, ...eventGuards, ...operatorGuards, ...periodGuards, ...proofGuards]
+  const mutants = guards
     .flatMap((guarded) => guarded.mutants.map(([find, replace]) => ({ guarded, find, replace })))
     .filter(
       ({ guarded, find }) =>
