@@ -85,10 +85,13 @@ const fewest = availableParallelism() + 1
 const most = 3 * availableParallelism()
 const mostBrowsers = (isAlone: boolean) => (isAlone ? 3 : 2)
 
+/** Copies, because the runtime reads the times of `cpus()` only when they are used. */
+const timesOfProcessors = () => cpus().map(({ times }) => ({ ...times }))
+
 /** The share of the time since then in which the processors were idle. */
-function idleShareSince(before: ReturnType<typeof cpus>): number {
-  const spent = cpus().map(({ times }, i) => {
-    const was = before[i]!.times
+function idleShareSince(before: ReturnType<typeof timesOfProcessors>): number {
+  const spent = timesOfProcessors().map((times, i) => {
+    const was = before[i]!
     const all = Object.keys(times) as (keyof typeof times)[]
     return { idle: times.idle - was.idle, all: all.reduce((sum, kind) => sum + times[kind] - was[kind], 0) }
   })
@@ -179,13 +182,13 @@ async function test(only: string[]): Promise<string[]> {
     const browsers = [...running.keys()].filter(hasBrowser).length
     return (browsers < mostBrowsers(otherJobs.length === 0) ? browserJobs.shift() : undefined) ?? otherJobs.shift()
   }
-  let wasBusyAt = cpus()
+  let lastTimes = timesOfProcessors()
   let checkedAt = performance.now()
   const hasRoom = () => {
     if (running.size < fewest) return true
     if (running.size >= most || performance.now() - checkedAt < 500) return false
-    const isIdle = idleShareSince(wasBusyAt) > 0.2
-    wasBusyAt = cpus()
+    const isIdle = idleShareSince(lastTimes) > 0.2
+    lastTimes = timesOfProcessors()
     checkedAt = performance.now()
     return isIdle
   }
