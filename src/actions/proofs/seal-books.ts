@@ -35,7 +35,7 @@ import { sealDay } from './seal-day.ts'
 const pageLimits: PageLimits = { wallets: 20_000, grown: 3_000, entries: 20_000 }
 /** The first page finds out how many wallets fill one. */
 const grownAtFirst = 500
-const betweenPassesMs = 10 * 60_000
+const betweenSignaturesMs = 10 * 60_000
 
 /** Longer than a proof waits between two attempts, so that every proof that is asked for finds the log free after each page. */
 const freeForMs = 50
@@ -62,7 +62,7 @@ const nextGrownLimit = (grown: number) => Math.min(pageLimits.grown, Math.max(2 
 
 /** Without the key it is left to the processes that have it, as long as they seal. */
 function refuseLate({ nextPassAt, now }: LogState): void {
-  if (now.getTime() - nextPassAt.getTime() > betweenPassesMs)
+  if (now.getTime() - nextPassAt.getTime() > betweenSignaturesMs)
     throw new Error(`No process with the key of the log seals the books: SECRETS_KEY has another key.`)
 }
 
@@ -112,13 +112,18 @@ async function takeStep(
   return { log: { ...records.log, ...pass, peaks }, grown: grown.length }
 }
 
+/** Full load may have begun since a short pass. */
+const shortestMs = 2 * 60_000
+const longestMs = betweenSignaturesMs / 2
+
 /**
- * What a pass sealed is signed at its end. One that took long is followed earlier, so that the next signature comes ten minutes after the begin
- * of this pass and not later by its whole length.
+ * What a pass sealed is signed at its end. The next one begins earlier by the time that it may take, so that its signature comes ten minutes after
+ * the begin of this one.
  */
 function nextPassAt(startedAt: Date, endedAt: Date): Date {
-  const tookMs = Math.min(endedAt.getTime() - startedAt.getTime(), betweenPassesMs / 2)
-  return new Date(startedAt.getTime() + betweenPassesMs - tookMs)
+  const tookMs = endedAt.getTime() - startedAt.getTime()
+  const earlierMs = Math.min(Math.max(tookMs, shortestMs), longestMs)
+  return new Date(startedAt.getTime() + betweenSignaturesMs - earlierMs)
 }
 
 const recordsPerStep = 5_000
