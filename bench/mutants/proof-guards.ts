@@ -65,8 +65,9 @@ export const proofGuards: readonly Guarded[] = [
       [`left === 0 || grown.length === limits.grown`, `grown.length === limits.grown`],
       [`until < checkedUpTo && sealed.has(walletId)`, `false`],
       [`    await betweenPages()\n`, ``],
-      [`betweenPassesMs - tookMs`, `betweenPassesMs`],
-      [`startedAt.getTime(), betweenPassesMs / 2)`, `startedAt.getTime())`],
+      [`betweenSignaturesMs - earlierMs`, `betweenSignaturesMs`],
+      [`Math.max(tookMs, shortestMs), longestMs)`, `Infinity, Math.max(tookMs, shortestMs))`],
+      [`Math.max(tookMs, shortestMs), longestMs)`, `tookMs, longestMs)`],
     ],
   },
   {
