@@ -166,8 +166,8 @@ const lookEveryMs = 5_000
 const roundSeconds = 30
 
 /**
- * Debits as fast as they are answered, while the service seals at its own times. The pass of the tenth minute is the first long one, and the next
- * one begins earlier by its length: a run of 22 minutes sees both.
+ * Debits as fast as they are answered, while the service seals at its own times. The pass of the eighth minute is the first long one: a run of 11
+ * minutes sees its end.
  */
 async function measureFullLoad(stage: Stage, site: Site, minutes: number) {
   await waitUntilSealed(site.database)
