@@ -267,6 +267,7 @@ describe('a batch', () => {
       (await Promise.all([postByLink(empty, -1n, refusedAgain), postByLink(users[2]!, -1n, { service })])).map(said),
     ).toEqual(['INSUFFICIENT_BALANCE', 98n])
     expect(await walletOf(empty)).toMatchObject({ balance: 0n, sequence: 0n })
+    expect(await walletOf(stranger)).toMatchObject({ balance: 100n, sequence: 1n })
     expect(await metrics.render()).toContain('billfold_batch_operations_count{lane="careful"} 0\n')
     await service.writer.close()
   })
@@ -509,9 +510,10 @@ describe('a wallet', () => {
   test('disconnected since it was read is of an unknown user, also in the middle of a batch', async () => {
     const [user, neighbour] = [await newServiceUser(), await newServiceUser()]
     await updateLinkDisconnected(opened.service.db.pool, user.userId, user.serviceUserId)
-    const results = await Promise.all([postByLink(user, -1n), postByLink(neighbour, -1n), postByLink(user, 1n)])
+    const before = await walletOf(user)
+    const results = await Promise.all([postByLink(user, -1n), postByLink(neighbour, -1n), postByLink(user, 3n)])
     expect(results.map(said)).toEqual(['unknown-user', 999n, 'unknown-user'])
-    expect(await walletOf(user)).toMatchObject({ balance: 1_000n })
+    expect(await walletOf(user)).toEqual(before)
   })
 
   test('reached by two links at once counts all of it', async () => {
@@ -534,9 +536,11 @@ describe('a wallet', () => {
 
   test('refuses an app that uses another app’s link', async () => {
     const user = await newServiceUser()
+    const before = await walletOf(user)
     const second = await newApp(opened.service)
     const stolen = postByLink(user, -1n, { clientId: second.clientId })
     expect(said(await stolen)).toBe('unknown-user')
+    expect(await walletOf(user)).toEqual(before)
   })
 })
 
