@@ -251,10 +251,20 @@ export const writerGuards: readonly Guarded[] = [
   },
   {
     area: 'the writer',
+    file: 'src/store/migrations/0044_holds.sql',
+    tests: [writer],
+    mutants: [
+      [
+        `check (balance - held >= 0 or frozen_for is not null)`,
+        `check (balance - held >= -1 or frozen_for is not null)`,
+      ],
+    ],
+  },
+  {
+    area: 'the writer',
     file: 'src/store/migrations/0001_ledger.sql',
     tests: [writer],
     mutants: [
-      [`check (balance >= 0 or frozen_for is not null)`, `check (balance >= -1 or frozen_for is not null)`],
       [
         `wallets_balance_limit check (abs(balance) <= 999999999999999)`,
         `wallets_balance_limit check (abs(balance) <= 9999999999999999)`,

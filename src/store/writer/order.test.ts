@@ -1,6 +1,7 @@
 /** Postings of one link or wallet in one list are decided in the order of the list, whichever lane takes them. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
+import { beginPatiently } from '../../../test/lock-waits.ts'
 import { newPosting } from '../../../test/postings.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { findAhead, newBatch, newPending, type Posting, type PostingResult } from './posting.ts'
@@ -23,37 +24,48 @@ const byLink = ({ serviceUserId }: TestUser) => ({ clientId, serviceUserId })
 const inShort = (result: PostingResult) =>
   result.kind === 'outcome' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
 const postAll = async (postings: readonly Posting[]) =>
-  (await Promise.allSettled(postings.map(opened.service.writer.openList()))).map((result) =>
-    result.status === 'fulfilled' ? inShort(result.value) : 'failed',
-  )
+  (await Promise.all(postings.map(opened.service.writer.openList()))).map(inShort)
 
 const freeze = ({ userId }: TestUser) =>
   opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [userId])
 
-/** A credit that must wait, as a frozen wallet's debit has its reference, and a debit that needs that credit. */
-async function creditThatWaits() {
-  const [frozen, user, other] = (await newUsers(opened.service, { clientId }, 3)) as [TestUser, TestUser, TestUser]
+test('a debit does not overtake the credit that waits for its reference in the same batch', async () => {
+  const [frozen, user] = (await newUsers(opened.service, { clientId }, 2)) as [TestUser, TestUser]
   await freeze(frozen)
   const referenceId = crypto.randomUUID()
-  return {
-    other,
-    list: [
-      newPosting(byWallet(frozen), -1n, { referenceId }),
-      newPosting(byWallet(user), 10n, { referenceId }),
-      newPosting(byWallet(user), -10n),
-    ],
-  }
-}
-
-test('a debit does not overtake the credit that waits for its reference in the same batch', async () => {
-  const { list } = await creditThatWaits()
+  const list = [
+    newPosting(byWallet(frozen), -1n, { referenceId }),
+    newPosting(byWallet(user), 10n, { referenceId }),
+    newPosting(byWallet(user), -10n),
+  ]
   expect(await postAll(list)).toEqual(['inactive', 10n, 0n])
 })
 
-test('a debit in the second half of a batch that fails does not overtake a credit that waits in the first', async () => {
-  const { other, list } = await creditThatWaits()
-  const poison = { ...newPosting(byWallet(other), 1n), description: 'a\u0000b' }
-  expect(await postAll([...list, poison])).toEqual(['inactive', 10n, 0n, 'failed'])
+test('a debit in the second half of a batch that fails does not overtake a credit whose wallet was locked in the first', async () => {
+  const [user, ...others] = (await newUsers(opened.service, { clientId }, 32)) as [TestUser, ...TestUser[]]
+  const stranger = await opened.service.db.pool.connect()
+  await beginPatiently(stranger)
+  await stranger.query('select 1 from wallets where id = $1 for update', [user.userId])
+  const post = opened.service.writer.openList()
+  const credit = post(newPosting(byWallet(user), 10n))
+  const inFirstHalf = others.map((each) => post(newPosting(byWallet(each), 1n)))
+  const debit = post(newPosting(byWallet(user), -10n))
+  // Five halvings come before the debit, and meanwhile the wallet is let go.
+  const poisons = others.map((each) => post({ ...newPosting(byWallet(each), 1n), description: 'a\u0000b' }))
+  const failed = Promise.allSettled(poisons)
+  await inFirstHalf[0]
+  await stranger.query('rollback')
+  stranger.release()
+  expect((await Promise.all([credit, debit])).map(inShort)).toEqual([10n, 0n])
+  expect((await failed).every(({ status }) => status === 'rejected')).toBeTrue()
+})
+
+test('a credit with the reference of a debit that was refused, because the wallet is frozen, posts', async () => {
+  const [user] = (await newUsers(opened.service, { clientId }, 1)) as [TestUser]
+  await freeze(user)
+  const referenceId = crypto.randomUUID()
+  const list = [-1n, 10n].map((amountMinor) => newPosting(byLink(user), amountMinor, { referenceId }))
+  expect(await postAll(list)).toEqual(['inactive', 10n])
 })
 
 test('a repeat in the middle of a list does not let the postings behind it overtake those ahead of it', async () => {
