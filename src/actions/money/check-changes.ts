@@ -42,7 +42,7 @@ export const changesStep: Step = {
   },
 }
 
-/** Nearly always every entry of a page is right. Undefined where one is not, or where more is to be known of the wallets. */
+/** Nearly always every entry of a page is right. Undefined where one is not, and where only the other statements help: after a fault, on a cluster, and for a wallet with more entries than a page. */
 async function checkRightPage(
   tx: Transaction,
   state: BooksState,

@@ -84,16 +84,20 @@ const readKnown = async () => {
   return { known: closed.known(), faults }
 }
 
+/** A batch with a used reference, for a process that believes that nothing is closed and that the reference is new. */
+async function usedBeforeUnknownClosing() {
+  const people = await users(10)
+  const [first, ...others] = people as [TestUser, ...TestUser[]]
+  const used = posting(first, 10n)
+  await opened.service.writer.post(used)
+  await closeUnindexed()
+  const batch = [posting(first, 10n, used), ...others.map((user) => posting(user, 10n))]
+  return { people, others, batch, closed: knowing({ lastMark: noMark, mayHave: () => false }) }
+}
+
 describe.skipIf(isOnCluster)('a batch', () => {
   test('moves nothing, and reports the mark, if a period was closed that the process does not know', async () => {
-    const people = await users(10)
-    const [first, ...others] = people as [TestUser, ...TestUser[]]
-    const used = posting(first, 10n)
-    await opened.service.writer.post(used)
-    await closeUnindexed()
-    // The process believes that nothing is closed, and that the reference is new.
-    const closed = knowing({ lastMark: noMark, mayHave: () => false })
-    const batch = [posting(first, 10n, used), ...others.map((user) => posting(user, 10n))]
+    const { people, others, closed, batch } = await usedBeforeUnknownClosing()
     const hasLeft = { batchesSinceLeft: 0 }
     expect(await post(batch, closed, hasLeft)).toEqual([[10n, 'replay'], ...others.map(() => undefined)])
     expect(sent).toEqual(['post-fast-new'])
@@ -106,13 +110,7 @@ describe.skipIf(isOnCluster)('a batch', () => {
   })
 
   test('moves nothing in the smallest statement if so, and then has every reference looked up', async () => {
-    const people = await users(10)
-    const [first, ...others] = people as [TestUser, ...TestUser[]]
-    const used = posting(first, 10n)
-    await opened.service.writer.post(used)
-    await closeUnindexed()
-    const closed = knowing({ lastMark: noMark, mayHave: () => false })
-    const batch = [posting(first, 10n, used), ...others.map((user) => posting(user, 10n))]
+    const { people, others, closed, batch } = await usedBeforeUnknownClosing()
     expect(await post(batch, closed)).toEqual([[10n, 'replay'], ...others.map(() => [10n, 'first'])])
     expect(sent).toEqual(['post-lone', 'post-fast'])
     expect(closed.marks).toEqual([await lastMark()] as string[])

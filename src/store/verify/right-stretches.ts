@@ -9,13 +9,15 @@ import { isRightWalletSql } from './against-entries.ts'
 import type { WalletRange } from './slice.ts'
 import { stretchesSql, stretchValues, type Stretch } from './stretch.ts'
 
+/** Also the account of the entry before, if that one was checked. */
+const linkedPredecessorSql = `${predecessorSql}, lag(case when t.is_checked then t.counter_account end) over wallet as checked_account`
+
 /**
  * The entries of each stretch, and the one at the checkpoint as the predecessor. Each wallet is read by its key. PostgreSQL keeps the order of
  * the stretches and sorts no entry; in another order the entries would not be right. One window for all wallets costs half as much as one for each.
  */
 const entriesSql = `
-select *, lag(sequence) over wallet as previous_sequence, lag(balance_after, 1, 0::bigint) over wallet as balance_before,
-  lag(created_at) over wallet as previous_at, lag(case when is_checked then counter_account end) over wallet as checked_account
+select t.*, ${linkedPredecessorSql}
 from (
   select s.wallet_id as stretch, s.last_sequence, s.last_balance, s.sequence as checkpoint_sequence, s.balance as checkpoint_balance, t.*,
     t.sequence > s.sequence and not t.is_archived as is_checked
@@ -73,7 +75,7 @@ export async function areStretchesRight(db: Queryable, stretches: readonly Stret
 
 const wrongEntrySql = `
 select 1 from (
-  select t.*, ${predecessorSql}, lag(case when t.is_checked then t.counter_account end) over wallet as checked_account
+  select t.*, ${linkedPredecessorSql}
   from (${entriesOfRange}) t window wallet as (partition by t.wallet_id order by t.sequence)
 ) e left join lateral (select * from all_outcomes o where o.reference_key = e.reference_key limit 1) o on true
 where e.is_checked and (${followsSql} and ${hasOutcomeSql} and ${isLinkedSql}) is not true limit 1`

@@ -46,7 +46,7 @@ export type CheckedPage = {
   readonly checkpoints: CheckpointArrays
 }
 
-/** Array literals. */
+/** Each column of the new checkpoints, as the literal of an array. */
 type CheckpointArrays = Record<'ids' | 'sequences' | 'balances', string>
 
 /** The changed wallets of a range up to `$3` entries, with what `areRightSql` compares. */
@@ -91,7 +91,7 @@ export async function checkNextChanges(
   return { areRight, wallets, entries, until: next ?? boundary, isCut, checkpoints }
 }
 
-/** The same while servers of a cluster are away: their wallets are left out, which makes the page partial. */
+/** Like `nextChanges`, while servers of a cluster are away: their wallets are left out, which makes the page partial. */
 export async function nextReachableChanges(
   db: Queryable,
   from: string | null,
