@@ -154,6 +154,8 @@ export const proofGuards: readonly Guarded[] = [
       ['select * from changed where entries <= $3::float8', 'select * from changed where entries < $3::float8'],
       ['case when v.sequence <= w.sequence then v.sequence else 0 end', '0'],
       ['until: next ?? boundary', 'until: boundary'],
+      ['if (rowCount === wallets) return', 'if (rowCount !== 0) return'],
+      ['set sequence = n.sequence, balance = n.balance', 'set sequence = n.sequence'],
     ],
   },
   {

@@ -7,7 +7,7 @@ import type { PooledClient } from '../connection/pool.ts'
 import { verifyEntries, verifyEntryLinks } from './entries.ts'
 import { areEntriesRight, areStretchesRight } from './right-stretches.ts'
 import { endOfLedger, type Stretch } from './stretch.ts'
-import { checkNextChanges, nextChanges, upsertCheckpoints } from './verified-wallets.ts'
+import { checkNextChanges, keepCheckpoints, nextChanges, upsertCheckpoints } from './verified-wallets.ts'
 import { nameStretchFaults, verifyStretches } from './verify.ts'
 
 setDefaultTimeout(240_000)
@@ -221,6 +221,19 @@ test('a page of changed wallets ends before the wallet that does not fit', async
   expect(await page(null, 9)).toMatchObject({ areRight: true, until: second! })
   expect(await page(second!, 9)).toMatchObject({ areRight: false })
   await pool.query('update outcomes set balance = balance - 1 where wallet_id = $1 and sequence = 5', [second])
+})
+
+test('the checkpoints of a page are kept, of wallets that had one and of others', async () => {
+  const client = (await rig.service.db.longRunning.pool.connect()) as PooledClient & Transaction
+  try {
+    await client.query('begin')
+    await upsertCheckpoints(client, [stretch(wallets[0]!, 2)])
+    await keepCheckpoints(client, await checkNextChanges(client, null, { wallets: 100, entries: 100 }))
+    expect((await nextChanges(client, null, 100)).changed).toEqual([])
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
 })
 
 test('right stretches are read by one statement, and changed ones are named', async () => {
