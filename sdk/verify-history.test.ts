@@ -103,7 +103,7 @@ test('without that path, no pair says that a rewritten history is the same, and 
   expect([...verdicts].sort()).toEqual(['false kept', 'false no-link', 'true no-link', 'true rewritten'])
 })
 
-test('a damaged path accuses nobody', async () => {
+test('a damaged path is no evidence of a rewrite', async () => {
   const { prove } = await newWallet(13)
   const one = await prove({ size: 6, sequence: 2 })
   const other = await prove({ size: 13, sequence: 12, since: 6 })

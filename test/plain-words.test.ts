@@ -9,13 +9,17 @@ import { join } from 'node:path'
 
 const root = new URL('..', import.meta.url).pathname
 
-const inComments: readonly (readonly [RegExp, string])[] = [
-  [/\b(whoever|whom|nobody|somebody)\b/i, 'name the subject: caller, operator, another process, no caller'],
+const inDocuments: readonly (readonly [RegExp, string])[] = [
+  [/\b(whoever|nobody|somebody)\b/i, 'name the subject: caller, operator, another process, no caller'],
   [/\bwhatever\b/i, 'name the thing'],
-  [/\b(told|tells?)\b/i, 'notified, returned, reported; reports, says'],
-  [/\b(hears?|heard)\b/i, 'receives, received'],
+  [/\b(told|hears?|heard)\b/i, 'notified, reported; receives, received'],
   [/\bof ours\b/i, 'our …'],
   [/\bof (its|their|one[’']s) own\b/i, 'a separate …, its own …'],
+]
+const inComments: typeof inDocuments = [
+  ...inDocuments,
+  [/\bwhom\b/i, 'name the subject'],
+  [/\btells?\b/i, 'reports, says'],
   [/\b(look(s|ed)? at)\b/i, 'reads, checks, attempts'],
   [/\bstands?\b(?!-)/i, 'is, runs, lives'],
   [/\b(stirred|suspects?)\b/i, 'changed, quarantined'],
@@ -25,13 +29,22 @@ const inComments: readonly (readonly [RegExp, string])[] = [
   [/, for (it|they|he|she|there|nothing|what|that|these|those|no)\b/i, 'because'],
 ]
 /** As words of a camelCase name. */
-const inNames: readonly (readonly [RegExp, string])[] = [
+const inNames: typeof inDocuments = [
   [/\b(whoever|whom|nobody|somebody)\b/, 'name the subject'],
   [/^(note|tell|look)\b|\b(told|heard|looks)\b/, 'record, notify, received, attempt or check'],
   [/\b(stirred|suspects?|news|moment)\b/, 'changed, quarantined, changes, snapshot'],
 ]
 
 type Finding = { readonly path: string; readonly line: number; readonly says: string; readonly instead: string }
+
+const documents = (
+  await Promise.all(
+    ['*.md', '{docs,bench,deploy,sdk,example}/**/*.md'].map((glob) => Array.fromAsync(new Glob(glob).scan(root))),
+  )
+)
+  .flat()
+  .filter((path) => !path.includes('node_modules'))
+  .sort()
 
 const paths = (await Array.fromAsync(new Glob('{src,sdk,conform,sandbox,example,bench,test}/**/*.{ts,tsx}').scan(root)))
   // This file has to name the words.
@@ -54,11 +67,17 @@ async function findingsIn(path: string): Promise<Finding[]> {
   const check = (list: typeof inNames, found: Iterable<readonly [number, string]>) =>
     [...found].flatMap(([at, said]) =>
       list.flatMap(([word, instead]) => {
-        const match = word.exec(said)
+        // A phrase may go on in the next line.
+        const match = word.exec(said.replaceAll('\n', ' '))
         if (!match) return []
         const line = text.slice(0, at).split('\n').length + said.slice(0, match.index).split('\n').length - 1
         return [{ path, line, says: match[0], instead }]
       }),
+    )
+  if (path.endsWith('.md'))
+    return check(
+      inDocuments,
+      [...text.matchAll(/(.+\n?)+/g)].map((part) => [part.index, part[0]]),
     )
   return [...check(inComments, commentsIn(text)), ...check(inNames, exportedNamesIn(text))]
 }
@@ -67,5 +86,11 @@ const describe = ({ path, line, says, instead }: Finding) => `${path}:${line}: �
 
 test('comments and exported names use plain words', async () => {
   const found = (await Promise.all(paths.map(findingsIn))).flat()
+  expect(found.map(describe)).toEqual([])
+})
+
+test('documents use plain words', async () => {
+  expect(documents.length).toBeGreaterThan(30)
+  const found = (await Promise.all(documents.map(findingsIn))).flat()
   expect(found.map(describe)).toEqual([])
 })

@@ -22,7 +22,7 @@ function checkNodes({ nodes }: ClusterState): Check {
     name,
     state: 'bad',
     text: `Of ${nodes.length} nodes, ${away.length} cannot be asked. ${away.join('; ')}.`,
-    fix: 'Start it, or promote its standby and name that with citus_update_node: docs/scaling.md#when-a-node-is-lost.',
+    fix: 'Start it, or promote its standby and name that with citus_update_node: docs/operations/cluster.md#when-a-node-is-lost.',
   }
 }
 
@@ -46,7 +46,7 @@ function checkShards({ nodes }: ClusterState): Check {
     name,
     state: 'warn',
     text: `${text.join(', ')}.`,
-    fix: `On the coordinator, while the service works: ${leaving ? drain : rebalance} docs/scaling.md#add-a-node.`,
+    fix: `On the coordinator, while the service works: ${leaving ? drain : rebalance} docs/operations/cluster.md#add-a-node.`,
   }
 }
 

@@ -33,7 +33,7 @@ export const archiveCommands: readonly Command[] = [
     positionals: ['period'],
     flags: { to: { value: 'FOLDER', about: 'the folder of the files; it is created', isRequired: true } },
     details: `Writes the entries and the references of the period as lines of JSON, compressed by zstd, and last a manifest with their counts, sums and
-checksums. docs/scaling.md describes the lines. The period stays in the database, and the service goes on. The files are readable only by you.
+checksums. docs/operations/periods.md describes the lines. The period stays in the database, and the service goes on. The files are readable only by you.
 An interrupted run leaves no manifest, and the next one begins again. Store the SHA-256 that it prints elsewhere: a
 person who can change all files can also write another manifest.`,
     examples: ['archive write 1 --to ./archive', 'archive write 1 --to /mnt/archive --json'],
@@ -78,7 +78,7 @@ archive write printed.`,
     details: `Reads the files again and compares them with the rows of the period, line by line. Then it builds what the database keeps: the outcomes of all
 references, in compact blocks; the last entry of each wallet, with its tree; and sums. At the end one short transaction exchanges them for the tables of
 the period. The service goes on. Interrupted before that, it changes nothing that anything reads, and the next run begins again.
-References are answered as before. What needs the archived entries says that they are in the archive. docs/scaling.md has the conditions.
+References are answered as before. What needs the archived entries says that they are in the archive. docs/operations/periods.md has the conditions.
 Keep the files, and a copy of them elsewhere: the database no longer has what they have.`,
     examples: ['archive drop 1 --from /mnt/archive', 'archive drop 1 --from /mnt/archive --as "Ann Example" --json'],
     run: async (invocation) => {

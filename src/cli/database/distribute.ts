@@ -20,7 +20,7 @@ together with the counts of repeats; people, apps, links, positions and all othe
 can coordinate a batch of debits, and DATABASE_URL may name the workers too.
 Existing rows are moved. Stop the service first: tables are locked while they are moved. Tables that are already distributed
 stay as they are, so the command can be repeated, also after an interruption. It says which node holds what, and what is wrong
-with the cluster. Settings that the nodes lack are named before anything is changed. docs/scaling.md explains when a cluster is
+with the cluster. Settings that the nodes lack are named before anything is changed. docs/operations/cluster.md explains when a cluster is
 worth it, and how to set one up.`,
     examples: ['distribute', 'distribute --shards 24', 'distribute --json'],
     run: async (invocation) => {

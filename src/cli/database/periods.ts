@@ -16,7 +16,7 @@ export const periodCommands: readonly Command[] = [
 entries of closed periods: wallets, activity, statements, receipts, search, proofs and verify; and their references are answered as before.
 The service goes on. Batches wait for some milliseconds, on a cluster for half a second, while the tables are exchanged. Then the command counts the closed entries and builds a
 filter of their references, which takes about a minute for 30 million; until then a debit takes the database longer. Interrupted, it
-leaves only that to do: period index does it. A closed period is never opened again; archive drop moves it into files. docs/scaling.md says when
+leaves only that to do: period index does it. A closed period is never opened again; archive drop moves it into files. docs/operations/periods.md says when
 it is worth it.`,
     examples: ['period close', 'period close --as "Ann Example" --json'],
     run: async (invocation) =>

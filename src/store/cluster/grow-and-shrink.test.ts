@@ -1,7 +1,7 @@
-/** The commands of docs/scaling.md that add a node and take it away, on a cluster of the tests, while users spend. */
+/** The commands of docs/operations/cluster.md that add a node and take it away, on a cluster of the tests, while users spend. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFile } from 'node:fs/promises'
 import { openClusterLedger } from '../../../test/cluster-ledger.ts'
+import { box, play } from '../../../test/deploy/runbooks.ts'
 import { eventually } from '../../../test/eventually.ts'
 import { emptyDatabase, findCluster } from '../../../test/postgres.ts'
 import { operator } from '../../../test/service.ts'
@@ -11,21 +11,18 @@ import { readClusterState } from './state.ts'
 
 setDefaultTimeout(600_000)
 
-/** The SQL of a section, for the node of the test instead of worker3. */
-async function statementsOf(section: string, host: string, port: string): Promise<string[]> {
-  const docs = await readFile(new URL('../../../docs/scaling.md', import.meta.url), 'utf8')
-  const [, text = ''] = docs.split(`\n### ${section}\n`)
-  const [, sql = ''] = /```sql\n([\s\S]*?)```/.exec(text) ?? []
-  const statements = sql.split('\n').filter((line) => line !== '' && !line.startsWith('--'))
-  return statements.map((line) => line.replaceAll('worker3.internal', host).replaceAll('5432', port))
-}
+/** The statements of a block, for the node of the test instead of worker3. */
+const statementsOf = (block: 'add-node' | 'remove-node', host: string, port: string) =>
+  box(block, 'sql')
+    .filter((line) => !line.startsWith('--'))
+    .map((line) => line.replaceAll('worker3.internal', host).replaceAll('5432', port))
 
-test('the documented commands are there', async () => {
-  expect(await statementsOf('Add a node', 'h', '7')).toEqual([
+test('the documented commands are there', () => {
+  expect(statementsOf('add-node', 'h', '7')).toEqual([
     `select citus_add_node('h', 7);`,
     expect.stringContaining('citus_rebalance_start'),
   ])
-  expect(await statementsOf('Take a node away', 'h', '7')).toHaveLength(3)
+  expect(statementsOf('remove-node', 'h', '7')).toHaveLength(3)
 })
 
 const nodes = await findCluster()
@@ -38,6 +35,9 @@ describe.skipIf(nodes === undefined || nodes.length < 3)(
       // Not the worker that has not joined yet.
       const { others: _, ...connection } = database.connection
       const ledger = await openClusterLedger(connection, { users: 20 })
+      // The ledger is distributed already: both commands find nothing to do and no fault.
+      for (const { exitCode } of await play('distribute-ledger', { DATABASE_URL: database.url }))
+        expect(exitCode).toBe(0)
       const { client, users, backend } = ledger
       const over = new AbortController()
       let posted = 0
@@ -72,7 +72,7 @@ describe.skipIf(nodes === undefined || nodes.length < 3)(
         await moreIsPosted()
         await closePeriod(connection, operator)
         await moreIsPosted()
-        const [add, rebalance] = await statementsOf('Add a node', url.hostname, url.port)
+        const [add, rebalance] = statementsOf('add-node', url.hostname, url.port)
         await client.query(add!)
         expect(await checkShards()).toMatchObject({
           state: 'warn',
@@ -85,7 +85,7 @@ describe.skipIf(nodes === undefined || nodes.length < 3)(
         await moreIsPosted()
         await closePeriod(connection, operator)
         await moreIsPosted()
-        const [leave, drain, remove] = await statementsOf('Take a node away', url.hostname, url.port)
+        const [leave, drain, remove] = statementsOf('remove-node', url.hostname, url.port)
         await client.query(leave!)
         await client.query(drain!)
         await shardsHaveMoved()

@@ -1,6 +1,6 @@
 /**
  * The files of a closed period, readable without the service: two of zstd, whose lines are JSON arrays, and a manifest. What follows from
- * other values is not stored: the sequence, the running balance, the key and the outcome of an entry. docs/scaling.md describes the lines.
+ * other values is not stored: the sequence, the running balance, the key and the outcome of an entry. docs/operations/periods.md describes the lines.
  */
 import { referenceKeyOf } from '../../outcomes.ts'
 import { serviceNamespace } from '../../../ledger/reference.ts'
