@@ -109,7 +109,7 @@ function withWay(path: string, { returnTo, isEmbedded }: Way): string {
 
 const endings: Record<Exclude<SandboxPayment['status'], 'requires_payment_method'>, [title: string, text: string]> = {
   requires_action: ['One more step', 'Your bank waits for your answer.'],
-  processing: ['Processing', 'The bank is taking its time. You can close this page: the result will be told.'],
+  processing: ['Processing', 'The bank has not decided yet. You can close this page: your wallet shows the result.'],
   succeeded: ['Paid', 'You can close this page.'],
   failed: ['Not paid', 'This payment failed for good. Start a new one.'],
   cancelled: ['Cancelled', 'This payment was cancelled. Start a new one.'],

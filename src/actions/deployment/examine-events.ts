@@ -64,6 +64,6 @@ function checkEndpoints({ gauges: { endpoints }, troubled }: EventFacts): Check 
 /** Such endpoints were added in development, or came with a copy. */
 function checkPlain({ plainEndpoints, isProduction }: EventFacts): Check[] {
   if (plainEndpoints === 0 || !isProduction) return []
-  const text = `${plainEndpoints} endpoint(s) get events over plain HTTP: whoever is on the way reads and changes them.`
+  const text = `${plainEndpoints} endpoint(s) get events over plain HTTP: anyone on the network path can read and change them.`
   return [{ name: 'Webhooks over https', state: 'bad', text, fix: 'Add each with https, and remove the old one.' }]
 }

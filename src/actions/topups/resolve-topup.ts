@@ -54,7 +54,7 @@ async function askProcessor(service: Service, topup: Topup): Promise<Payment | u
   const { cards, log } = service
   if (topup.paymentIntentId === null || cards?.page.kind !== topup.processor) return undefined
   const payment = await cards.retrievePayment(topup.paymentIntentId)
-  if (!payment) log.error('the card processor does not know a payment of ours', { topupId: topup.id })
+  if (!payment) log.error('the card processor does not know the payment of a top-up', { topupId: topup.id })
   return payment
 }
 
