@@ -33,7 +33,7 @@ test('the guide lists every error code, once, with its status', () => {
 test('the guide names the errors of the SDK alone, and the SDK has no others', async () => {
   const source = await Bun.file(new URL('sdk/server/error.ts', repository)).text()
   const codes = namesIn(/type FaultCode = (.*)$/m.exec(source)![1]!, /'(\w+)'/g)
-  const [sentence = ''] = /^The SDK adds four of its own.*$/m.exec(textOf('errors.md'))!
+  const [sentence = ''] = /^The SDK adds four codes.*$/m.exec(textOf('errors.md'))!
   expect(namesIn(sentence, /`([A-Z_]+)`/g).sort()).toEqual(codes.sort())
 })
 
