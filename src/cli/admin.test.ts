@@ -41,7 +41,10 @@ test('a one-time link brings back an operator who lost the way in, and nobody el
 })
 
 test('operators are listed, and one who is removed has no access and leaves no link behind', async () => {
-  await run(['admin', 'create', '--email', 'eve@example.com', '--name', 'Eve'], password)
+  expect(await run(['admin', 'create', '--email', 'eve@example.com', '--name', 'Eve'], password)).toMatchObject({
+    exitCode: 0,
+    stderr: '',
+  })
   const { operators } = JSON.parse((await run(['admin', 'list'])).stdout) as { operators: Record<string, unknown>[] }
   expect(operators).toMatchObject([
     { email: 'ada@example.com', role: 'admin', hasAccess: true },

@@ -6,12 +6,11 @@ import { recordAudit } from '../actions/audit.ts'
 import { openSecrets } from '../actions/secrets/open-secrets.ts'
 import { sealPlainSecrets } from '../actions/secrets/reseal.ts'
 import type { CopyHead } from '../store/copy/copy-file.ts'
-import { openDatabase } from '../store/connection/database.ts'
 import { getDatabaseBytes } from '../store/connection/server-info.ts'
 import { exportBooks } from '../store/copy/export.ts'
 import { importBooks } from '../store/copy/import.ts'
 import { CommandRefused, UsageMistake, actorOf, isSet, type Invocation, type Command, type Reply } from './command.ts'
-import { withData, type Data } from './data.ts'
+import { openForCommand, withData, type Data } from './data.ts'
 import { openProgress } from './progress.ts'
 import { writeWholeFile } from './whole-file.ts'
 
@@ -56,7 +55,7 @@ from the same files. - reads from stdin. The secrets need the SECRETS_KEY of the
 const largeBytes = 1e9
 
 async function prepareExport({ io }: Invocation, { config, connection }: Data): Promise<void> {
-  const db = openDatabase(connection, 1)
+  const db = openForCommand(connection, 1)
   try {
     const bytes = await getDatabaseBytes(db.pool)
     if (bytes > largeBytes) io.errors.write(`${largeSentence(bytes, config)}\n`)

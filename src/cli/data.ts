@@ -3,7 +3,8 @@ import { closeService, openService, type Service } from '../actions/service.ts'
 import { parseConfig, type Config } from '../config.ts'
 import { openLog } from '../platform/log.ts'
 import { openMetrics } from '../platform/metrics.ts'
-import { openDatabase, type Connection } from '../store/connection/database.ts'
+import { openDatabase, type Connection, type Database } from '../store/connection/database.ts'
+import { commandConnectMs } from '../store/connection/open-client.ts'
 import { openAsIs, openForReading, prepareDatabase, type Prepared } from '../store/prepare.ts'
 import type { DatabaseUse, Invocation } from './command.ts'
 
@@ -32,9 +33,14 @@ async function openIn(config: Config, use: DatabaseUse): Promise<Prepared> {
   return await prepareDatabase(config, () => {})
 }
 
+/** `maxConnections`: one for a command that only makes a short read. */
+export function openForCommand(connection: Connection, maxConnections?: number): Database {
+  return openDatabase(connection, maxConnections, { connectWithinMs: commandConnectMs })
+}
+
 export async function withService<T>(invocation: Invocation, work: (service: Service) => Promise<T>): Promise<T> {
   return await withData(invocation, async ({ config, connection }) => {
-    const db = openDatabase(connection).longRunning
+    const db = openForCommand(connection).longRunning
     const log = openLog('warn', (text) => invocation.io.errors.write(text))
     const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
     try {

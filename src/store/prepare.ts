@@ -1,7 +1,7 @@
 /** The database that DATABASE_URL names, or the embedded one: migrated, or as it is. */
 import type { Config } from '../config.ts'
 import { checkConnections } from './connection/connection-limit.ts'
-import type { Connection, Queryable } from './connection/open-client.ts'
+import { commandConnectMs, type Connection, type Queryable } from './connection/open-client.ts'
 import { openClient } from './connection/servers.ts'
 import { hasDatabase, startEmbedded } from './embedded/embedded.ts'
 import { findReadProblem, migrate } from './migrations/migrate.ts'
@@ -106,7 +106,7 @@ async function withClient<T>(
   connection: Connection,
   work: (client: Queryable) => Promise<T>,
 ): Promise<T> {
-  const opening = openClient(connection, { name: 'billfold start', connectWithinMs: 5_000 })
+  const opening = openClient(connection, { name: 'billfold start', connectWithinMs: commandConnectMs })
   const client = await opening.catch((error: unknown) => {
     throw databaseUrls.length === 0 ? error : asUnreachable(error, databaseUrls)
   })

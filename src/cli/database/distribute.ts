@@ -2,6 +2,7 @@
 import type { Check } from '../../actions/apps/examine-embedding.ts'
 import { describeNode, examineCluster } from '../../actions/deployment/examine-cluster.ts'
 import { defaultShards, distribute, type Distribution } from '../../store/cluster/distribution.ts'
+import { commandConnectMs } from '../../store/connection/open-client.ts'
 import { openClient } from '../../store/connection/servers.ts'
 import { textOf, UsageMistake, wholeNumber, type Command, type Invocation } from '../command.ts'
 import { withData } from '../data.ts'
@@ -26,7 +27,7 @@ worth it, and how to set one up.`,
     run: async (invocation) => {
       const shards = shardsOf(invocation)
       return await withData(invocation, async ({ connection }) => {
-        const client = await openClient(connection, { name: 'billfold distribute' })
+        const client = await openClient(connection, { name: 'billfold distribute', connectWithinMs: commandConnectMs })
         try {
           const distribution = await distribute(client, shards)
           const checks = examineCluster(distribution.cluster)

@@ -1,8 +1,7 @@
 /** Applies migrations by hand; the service does the same when it starts. */
 import { migrationStatus } from '../../store/migrations/migrate.ts'
-import { openDatabase } from '../../store/connection/database.ts'
 import type { Command } from '../command.ts'
-import { withData } from '../data.ts'
+import { openForCommand, withData } from '../data.ts'
 
 export const migrateCommands: readonly Command[] = [
   {
@@ -13,7 +12,7 @@ export const migrateCommands: readonly Command[] = [
     examples: ['migrate', 'migrate --json'],
     run: async (invocation) =>
       await withData(invocation, async ({ connection, applied }) => {
-        const db = openDatabase(connection, 1)
+        const db = openForCommand(connection, 1)
         const { current } = await migrationStatus(db.pool)
         await db.pool.end()
         const text = applied.length === 0 ? 'Nothing to do' : `Applied ${applied.join(', ')}`

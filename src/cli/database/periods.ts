@@ -1,9 +1,8 @@
 /** Lists the periods of the ledger, and closes the open one. */
 import { closePeriod, indexPeriods, type ClosedPeriod } from '../../actions/money/close-period.ts'
 import { listClosings, type Closing } from '../../store/closing/closings.ts'
-import { openDatabase } from '../../store/connection/database.ts'
 import { actorOf, type Command, type Invocation } from '../command.ts'
-import { withData, type Data } from '../data.ts'
+import { openForCommand, withData, type Data } from '../data.ts'
 import { openProgress } from '../progress.ts'
 import { formatTime } from '../table.ts'
 
@@ -45,7 +44,7 @@ it is worth it.`,
     examples: ['period list', 'period list --json'],
     run: async (invocation) =>
       await withData(invocation, async ({ connection }) => {
-        const db = openDatabase(connection, 1)
+        const db = openForCommand(connection, 1)
         try {
           const closings = await listClosings(db.pool)
           const text = closings.map(lineOf).join('\n') || 'No period is closed: all entries are in the open one.'

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { findSigners, parseCheckpoint, parseNote, parseSignerKey, type Checkpoint } from '../../../sdk/verify/note.ts'
 import { verifyLog, type LogFault } from '../../actions/proofs/verify-log.ts'
 import type { Currency } from '../../ledger/money.ts'
-import { openDatabase, type Connection } from '../../store/connection/database.ts'
+import type { Connection } from '../../store/connection/database.ts'
+import { openForCommand } from '../data.ts'
 import { CommandRefused, textsOf, type Invocation } from '../command.ts'
 
 export const keyFlag = {
@@ -46,7 +47,7 @@ export async function compareWithSigned(
 ): Promise<{ readonly json: Record<string, unknown>; readonly text: string; readonly isExact: boolean }> {
   const found: LogFault[] = []
   let faults = 0
-  const { pool } = openDatabase(connection).longRunning
+  const { pool } = openForCommand(connection).longRunning
   try {
     for await (const fault of verifyLog(pool, signed, currency.code)) {
       faults++

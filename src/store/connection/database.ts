@@ -1,6 +1,6 @@
 /** The database for the service: a pool for each audience, transactions, and the meaning of its errors. */
 import type { Config } from '../../config.ts'
-import { within, type Connection, type Queryable } from './open-client.ts'
+import { within, type ClientOptions, type Connection, type Queryable } from './open-client.ts'
 import { openClient } from './servers.ts'
 import { DatabaseUnavailable, sqlState, StandbyLost } from './database-unavailable.ts'
 import { nodesOf } from '../cluster/guarded-read.ts'
@@ -42,12 +42,17 @@ export function poolConnections(config: Pick<Config, 'databaseConnections' | 'wr
  * Connections are opened on demand, together at most that many. Closing the pool closes the others too. Where one connection is left
  * for requests, apps and widgets share it.
  */
-export function openDatabase(connection: Connection, maxConnections = 16): Database {
+export function openDatabase(
+  connection: Connection,
+  maxConnections = 16,
+  { connectWithinMs }: Pick<ClientOptions, 'connectWithinMs'> = {},
+): Database {
   const open = (statementMs: number) => () =>
     openClient(connection, {
       name: 'billfold',
       settings: { statement_timeout: String(statementMs) },
       isPatient: statementMs === longRunningStatementMs,
+      ...(connectWithinMs && { connectWithinMs }),
     })
   const longRunningConnections = Math.min(3, Math.ceil(maxConnections / 4))
   const nodes = () => nodesOf(connection)

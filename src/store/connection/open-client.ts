@@ -60,6 +60,9 @@ export type ClientOptions = {
   readonly onWarning?: () => void
 }
 
+/** For a start and for commands, which no caller waits for: a busy server may need seconds to open a connection. */
+export const commandConnectMs = 5_000
+
 const ownSettings = {
   // No connection may hold a row lock while idle.
   idle_in_transaction_session_timeout: '10s',

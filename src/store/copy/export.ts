@@ -16,7 +16,7 @@ import {
 } from './copy-file.ts'
 import { copiedColumns, copiedNames, listCopied, textOf, type CopiedTable } from './copied-tables.ts'
 import { beginSnapshot } from '../cluster/snapshot.ts'
-import type { Connection, Queryable } from '../connection/open-client.ts'
+import { commandConnectMs, type Connection, type Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { listKeyIds } from '../sealed.ts'
 import { quoted } from '../migrations/tables.ts'
@@ -33,7 +33,7 @@ export type Exported = { readonly head: CopyHead; readonly end: CopyEnd }
 export async function exportBooks(connection: Connection, output: Writable, options: ExportOptions): Promise<Exported> {
   // A slow reader leaves the transaction idle; it locks no row.
   const settings = { idle_in_transaction_session_timeout: '0' }
-  const client = await openClient(connection, { name: 'billfold export', settings })
+  const client = await openClient(connection, { name: 'billfold export', settings, connectWithinMs: commandConnectMs })
   const gzip = createGzip({ level: 6 })
   gzip.pipe(output)
   const done = finished(output)

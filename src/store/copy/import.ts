@@ -16,7 +16,7 @@ import { openLines, type Lines } from './lines.ts'
 import { continueSerials } from '../events/journal.ts'
 import { sqlState } from '../connection/database-unavailable.ts'
 import { beginSchemaChange } from '../cluster/snapshot.ts'
-import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
+import { commandConnectMs, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { describeForeign, migrateInTransaction, migrationStatus } from '../migrations/migrate.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
@@ -38,7 +38,7 @@ export type Imported = { readonly head: CopyHead; readonly end: CopyEnd; readonl
 export async function importBooks(connection: Connection, input: Readable, options: ImportOptions): Promise<Imported> {
   // The copy may arrive slowly, and no other process uses a database that is being restored.
   const settings = { idle_in_transaction_session_timeout: '0' }
-  const client = await openClient(connection, { name: 'billfold import', settings })
+  const client = await openClient(connection, { name: 'billfold import', settings, connectWithinMs: commandConnectMs })
   try {
     await client.query(beginSchemaChange)
     await client.query(textSettings)

@@ -10,7 +10,7 @@ import {
   verifyStretchEntries,
   verifyStretchEntryLinks,
 } from './entries.ts'
-import type { Connection, OpenClient, Queryable } from '../connection/open-client.ts'
+import { commandConnectMs, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'
 import { openClient } from '../connection/servers.ts'
 import { formatMinor, type Fault, type FormatMoney } from './fault.ts'
 import { verifyHolds } from './hold-checks.ts'
@@ -58,7 +58,11 @@ export async function verifyBooks(connection: Connection, options: VerifyOptions
   const open = async (): Promise<OpenClient> => {
     // A connection that has finished its slices waits for the others, idle in its transaction. It locks no row.
     const settings = { idle_in_transaction_session_timeout: '0' }
-    const client = await openClient(connection, { name: 'billfold verify', settings })
+    const client = await openClient(connection, {
+      name: 'billfold verify',
+      settings,
+      connectWithinMs: commandConnectMs,
+    })
     opened.push(client)
     return client
   }

@@ -1,0 +1,25 @@
+/** Commands on a database server that needs more than two seconds to open a connection, as on a machine that is too busy. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { callCommand } from '../../test/command.ts'
+import { openForwarder } from '../../test/forwarder.ts'
+import { testDatabase } from '../../test/postgres.ts'
+
+setDefaultTimeout(180_000)
+
+const database = await testDatabase()
+const forwarder = await openForwarder(database.connection)
+afterAll(async () => {
+  forwarder.close()
+  await database.drop()
+})
+
+// Opening a connection takes two round trips.
+forwarder.slowDown(600)
+
+test.concurrent.each(['admin create --email ada@example.com', 'admin list', 'period list', 'migrate'])(
+  '%s works',
+  async (line) => {
+    const environment = { DATABASE_URL: forwarder.url, BILLFOLD_PASSWORD: 'correct horse battery staple' }
+    expect(await callCommand([...line.split(' '), '--json'], environment)).toMatchObject({ exitCode: 0, stderr: '' })
+  },
+)
