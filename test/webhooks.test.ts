@@ -103,7 +103,7 @@ test('a hundred silent endpoints hold their attempts, and a good one beside them
   const receiver = startReceiver()
   const { secret } = await add(good.clientId, receiver.url)
   receiver.secrets = [secret]
-  const deliverer = startDeliverer(service, {}, 50)
+  const deliverer = startDeliverer(service, {}, { everyMs: 50 })
   await eventually(() => silent.asked() >= 100, true)
   for (let i = 0; i < 20; i++) await postBatch(lane, [creditOf(good, user!)])
   await numberEvents(service.db)

@@ -156,7 +156,7 @@ for (const program of programs) {
       const url = `http://127.0.0.1:${port}/billfold/events`
       const added = await addEndpoint(opened.service, operator, app.clientId, { url, types: null })
       if (added.kind !== 'added') throw new Error(added.kind)
-      const deliverer = startDeliverer(opened.service, {}, 50)
+      const deliverer = startDeliverer(opened.service, {}, { everyMs: 50 })
       const hasOldSecret = await shop.receive(added.secret, port)
       await payNew(10)
       await expectAllPaidOnce()

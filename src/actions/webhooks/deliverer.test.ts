@@ -12,7 +12,7 @@ import { findKept } from '../../store/events/feed.ts'
 import { journalPing } from '../../store/events/journal.ts'
 import { numberEvents } from '../../store/events/number-events.ts'
 import type { Service } from '../service.ts'
-import { deliverDue, startDeliverer } from './deliverer.ts'
+import { deliverDue, startDeliverer, type Deliverer } from './deliverer.ts'
 import { addEndpoint } from './manage-endpoints.ts'
 
 setDefaultTimeout(180_000)
@@ -86,16 +86,28 @@ async function answerAll(status: number, work: Promise<unknown>): Promise<void> 
   await ended
 }
 
+const hour = 3_600_000
+
+/** A starved machine also gets the time to end what is under way: a run that goes on would hold the lease in the next test. */
+function start(service: Service, everyMs: number): Deliverer {
+  return startDeliverer(service, {}, { everyMs, endWithinMs: 60_000 })
+}
+
 type Sent = { readonly name: string; readonly text: string; readonly values: readonly unknown[] }
 
-/** The service, with the statements of its jobs and deliveries in this list. */
-function recorded(service: Service): { readonly service: Service; readonly sent: Sent[] } {
+/** The service, with the statements of its jobs and deliveries in this list. Each statement is sent when `before` allows it. */
+function recorded(
+  service: Service,
+  before: (statement: Sent) => Promise<void> = async () => {},
+): { readonly service: Service; readonly sent: Sent[] } {
   const sent: Sent[] = []
   const record = <T extends Pick<Pool, 'query'>>(on: T): T['query'] =>
-    ((asked: string | { name?: string; text: string; values?: unknown[] }, values?: unknown[]) => {
+    (async (asked: string | { name?: string; text: string; values?: unknown[] }, values?: unknown[]) => {
       const { name = '', text, values: given = values ?? [] } = typeof asked === 'string' ? { text: asked } : asked
-      sent.push({ name, text, values: given })
-      return on.query(asked as string, values)
+      const statement = { name, text, values: given }
+      sent.push(statement)
+      await before(statement)
+      return await on.query(asked as string, values)
     }) as T['query']
   const slow = service.db.longRunning.pool
   const pool: Pool = {
@@ -126,8 +138,7 @@ test('silent endpoints have one request each under way, and wait for no connecti
 
 test('an event begins runs of endpoints that work; the others begin with the timer, one at each tick', async () => {
   const { service, sent } = recorded(opened.service)
-  const hour = 3_600_000
-  const waiting = startDeliverer(service, {}, hour)
+  const waiting = start(service, hour)
   const accepted = receiver.accepted.length
   await ping(good)
   waiting.wake([dead[0]!.clientId])
@@ -137,7 +148,7 @@ test('an event begins runs of endpoints that work; the others begin with the tim
   expect(held.length).toBe(0)
 
   sent.length = 0
-  const deliverer = startDeliverer(service, {}, 20)
+  const deliverer = start(service, 20)
   await eventually(() => held.length, deadCount)
   const claims = sent.filter(({ name }) => name === 'claim-endpoints').map(({ values }) => values.map(Number))
   expect(claims.length).toBeGreaterThanOrEqual(deadCount)
@@ -155,7 +166,7 @@ test('while no endpoint that is not known to work is due, only each third tick a
   const { service, sent } = recorded(opened.service)
   let ticks = 0
   const tick = setInterval(() => ticks++, 10)
-  const deliverer = startDeliverer(service, {}, 10)
+  const deliverer = start(service, 10)
   await eventually(() => ticks >= 30, true)
   clearInterval(tick)
   await deliverer.stop()
@@ -163,10 +174,33 @@ test('while no endpoint that is not known to work is due, only each third tick a
   expect(sent.length).toBeLessThan(ticks / 2)
 })
 
+test('a deliverer that stops waits for its claim, and returns what it has claimed', async () => {
+  const isAllowed = Promise.withResolvers<void>()
+  const { service, sent } = recorded(opened.service, async ({ name }) => {
+    if (name === 'claim-endpoints-of-apps') await isAllowed.promise
+  })
+  await ping(good)
+  const deliverer = start(service, hour)
+  deliverer.wake([good.clientId])
+  await eventually(() => sent.length, 1)
+  let isOver = false
+  const stopping = deliverer.stop().then(() => (isOver = true))
+  await Bun.sleep(50)
+  expect(isOver).toBe(false)
+  isAllowed.resolve()
+  await stopping
+  const { rows } = await opened.service.db.pool.query('select lease from endpoints where client_id = $1', [
+    good.clientId,
+  ])
+  expect(rows).toEqual([{ lease: null }])
+  const runs = deliverDue(opened.service)
+  await answerAll(500, runs)
+  expect(await runs).toBe(deadCount + 1)
+})
+
 test('an event that gets its number during a run of its endpoint is delivered without the timer', async () => {
-  const hour = 3_600_000
   const { service, sent } = recorded(opened.service)
-  const deliverer = startDeliverer(service, {}, hour)
+  const deliverer = start(service, hour)
   const accepted = receiver.accepted.length
   const [isReached, isAllowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   receiver.answer = async () => {

@@ -35,12 +35,17 @@ const stopWithinMs = 3_000
 
 type Running = { readonly endpoint: ClaimedEndpoint; hasNews: boolean }
 
-export function startDeliverer(having: Service, elsewhere: Elsewhere = {}, everyMs = tickMs): Deliverer {
+export function startDeliverer(
+  having: Service,
+  elsewhere: Elsewhere = {},
+  { everyMs = tickMs, endWithinMs = stopWithinMs }: { readonly everyMs?: number; readonly endWithinMs?: number } = {},
+): Deliverer {
   const service = { ...longRunning(having), oneAtATime: openTurns() }
   const runs = new Map<Running, Promise<void>>()
   let unproven = 0
   let isEnding = false
   let isClaiming = false
+  let claiming = Promise.resolve()
   let ticks = 0
   let due: 'all' | 'unproven' | undefined
   /** The last claim found as many as it could take. */
@@ -84,9 +89,13 @@ export function startDeliverer(having: Service, elsewhere: Elsewhere = {}, every
     runs.set(running, run)
   }
 
-  async function claim(): Promise<void> {
+  function claim(): void {
     if (isClaiming) return
     isClaiming = true
+    claiming = claimAll()
+  }
+
+  async function claimAll(): Promise<void> {
     try {
       while ((due || woken.size > 0) && !isOver()) for (const endpoint of await claimNext()) begin(endpoint)
     } catch (error) {
@@ -95,24 +104,30 @@ export function startDeliverer(having: Service, elsewhere: Elsewhere = {}, every
     isClaiming = false
   }
 
+  /** A claim under way may still lease endpoints. Their runs end at once, and return them to the other processes. */
+  async function endRuns(): Promise<void> {
+    await claiming
+    await Promise.all(runs.values())
+  }
+
   function wake(clientIds: readonly string[]): void {
     for (const clientId of clientIds) woken.add(clientId)
     // A claim passes over an endpoint that has a run.
     for (const running of runs.keys()) if (woken.has(running.endpoint.clientId)) running.hasNews = true
-    void claim()
+    claim()
   }
 
   const timer = setInterval(() => {
     if (ticks++ % ticksPerPoll === 0) due = 'all'
     else if (hasMoreUnproven) due ??= 'unproven'
-    void claim()
+    claim()
   }, everyMs)
   return {
     wake,
     stop: async () => {
       isEnding = true
       clearInterval(timer)
-      await inTime(Promise.all(runs.values()), stopWithinMs).catch(() => {})
+      await inTime(endRuns(), endWithinMs).catch(() => {})
     },
   }
 }
