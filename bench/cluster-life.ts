@@ -52,7 +52,7 @@ async function rehearse(nodes: readonly CitusNode[]): Promise<boolean> {
   for (const { port } of nodes.slice(1, 3)) await addNode(client, port)
   await migrate(client)
   await distribute(client)
-  let opened = await openTestService({ WRITER_LANES: '2' }, undefined, () => connection)
+  let opened = await openTestService({ WRITER_LANES: '2' }, { through: () => connection })
   const { clientId } = await newApp(opened.service)
   const app = (await findApp(opened.service.db.pool, clientId))!
   const people = await newUsers(opened.service, { clientId }, users)
@@ -103,7 +103,7 @@ async function rehearse(nodes: readonly CitusNode[]): Promise<boolean> {
     await distribute(client)
     await traffic.pause()
     await opened.close()
-    opened = await openTestService({ WRITER_LANES: '2' }, undefined, () => connection)
+    opened = await openTestService({ WRITER_LANES: '2' }, { through: () => connection })
     traffic.resume(opened)
   })
   await step('one leaves', async () => {

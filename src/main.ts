@@ -13,7 +13,13 @@ import { ConfigError, findMisspelt, parseConfig, type Config } from './config.ts
 import { drain } from './process/drain.ts'
 import { faultFields, openLog } from './platform/log.ts'
 import { openMetrics } from './platform/metrics.ts'
-import { openDatabase, longRunning, poolConnections, type Connection } from './store/connection/database.ts'
+import {
+  commandLimits,
+  openDatabase,
+  longRunning,
+  poolConnections,
+  type Connection,
+} from './store/connection/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
 import { sdkAddresses } from './web/sdk-files.ts'
 import { joinParent, startWorkers, type Workers } from './process/workers.ts'
@@ -67,7 +73,7 @@ async function withDatabase(work: (connection: Connection) => Promise<void>): Pr
 
 /** Runs in every process: a replacing worker may be a newer release than its parent. */
 async function readySecrets(connection: Connection): Promise<void> {
-  const db = openDatabase(connection, 1)
+  const db = openDatabase(connection, 1, commandLimits)
   try {
     await prepareSecrets(db.longRunning, openSecrets(config))
   } finally {
@@ -167,7 +173,7 @@ async function supervise(connection: Connection): Promise<void> {
   replace = () => void replaceWorkers(workers)
   if (isReplacementDue) replace()
   const metricsServer = listenForMetrics(workers.render)
-  const db = openDatabase(connection, parentConnections - 1)
+  const db = openDatabase(connection, parentConnections - 1, commandLimits)
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   await welcome(service)
   await closeService(service)

@@ -24,9 +24,11 @@ export async function openArchiveBench(
   settings: Record<string, string> = {},
 ) {
   const folder = copied?.from.folder ?? (await mkdtemp(join(tmpdir(), 'billfold-archive-')))
-  const opened: TestService = await openTestService(settings, undefined, async (connection) => {
-    await copied?.fill(connection)
-    return connection
+  const opened: TestService = await openTestService(settings, {
+    through: async (connection) => {
+      await copied?.fill(connection)
+      return connection
+    },
   })
   const { service } = opened
   const credentials = copied?.from.credentials ?? (await newApp(service))

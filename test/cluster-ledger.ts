@@ -22,7 +22,7 @@ export async function openClusterLedger(
   await join(client)
   await migrate(client)
   await distribute(client)
-  const opened = await openTestService({ WRITER_LANES: String(lanes) }, undefined, () => connection)
+  const opened = await openTestService({ WRITER_LANES: String(lanes) }, { through: () => connection })
   return {
     connection,
     client,
@@ -58,11 +58,16 @@ async function newUsersOf({ service, app }: TestService, count: number) {
 /** The same on one server that only claims to be a cluster, and one of its workers. */
 export async function openImitatedLedger({ users }: { readonly users: number }) {
   let server: Connection | undefined
-  const opened = await openTestService({ WRITER_LANES: '2' }, undefined, async (connection) => {
-    server = await imitate(connection)
-    await asSuperuser(connection, placeShards)
-    return connection
-  })
+  const opened = await openTestService(
+    { WRITER_LANES: '2' },
+    {
+      through: async (connection) => {
+        server = await imitate(connection)
+        await asSuperuser(connection, placeShards)
+        return connection
+      },
+    },
+  )
   return {
     ledger: { client: opened.service.db.pool, opened, ...(await newUsersOf(opened, users)) },
     worker: {

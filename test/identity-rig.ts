@@ -19,7 +19,7 @@ export async function openIdentityRig() {
   const dataDir = await mkdtemp(join(tmpdir(), 'billfold-identity-'))
   let lateMs = 0
   let address = ''
-  const opened = await openTestService({ DATA_DIR: dataDir }, () => new Date(Date.now() + lateMs))
+  const opened = await openTestService({ DATA_DIR: dataDir }, { now: () => new Date(Date.now() + lateMs) })
   const credentials = await newApp(opened.service)
   const client = newClient(opened.app.fetch, credentials)
   const page = newPage((request) => opened.app.fetch(request, address))

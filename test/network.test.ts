@@ -18,10 +18,16 @@ let client: Client
 let users: string[]
 
 beforeEach(async () => {
-  opened = await openTestService({}, undefined, async (connection) => {
-    wire = await openForwarder(connection)
-    return wire.connection
-  })
+  opened = await openTestService(
+    {},
+    {
+      limits: 'own',
+      through: async (connection) => {
+        wire = await openForwarder(connection)
+        return wire.connection
+      },
+    },
+  )
   const app = await newApp(opened.service)
   client = newClient(opened.app.fetch, app)
   users = []

@@ -260,10 +260,16 @@ test('an unknown method is no label', async () => {
 
 test('a database that is away is 503 at /readyz and on every route, never 500, and all is well when it is back', async () => {
   let wire: Awaited<ReturnType<typeof openForwarder>>
-  const away = await openTestService({}, undefined, async (connection) => {
-    wire = await openForwarder(connection)
-    return wire.connection
-  })
+  const away = await openTestService(
+    {},
+    {
+      limits: 'own',
+      through: async (connection) => {
+        wire = await openForwarder(connection)
+        return wire.connection
+      },
+    },
+  )
   const app = await newApp(away.service)
   const { serviceUserId } = await newUser(away.service, app)
   const other = newClient(away.app.fetch, app)

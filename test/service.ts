@@ -10,7 +10,7 @@ import { parseConfig, type Environment } from '../src/config.ts'
 import { openLog } from '../src/platform/log.ts'
 import { openMetrics } from '../src/platform/metrics.ts'
 import type { AppSettings } from '../src/store/apps.ts'
-import { openDatabase, transact, type Connection } from '../src/store/connection/database.ts'
+import { openDatabase, transact, type Connection, type Limits } from '../src/store/connection/database.ts'
 import { getOrInsertLink } from '../src/store/links.ts'
 import { insertUser } from '../src/store/people/users.ts'
 import { kindsOf } from '../src/work/kinds.ts'
@@ -32,10 +32,20 @@ const passwordCost = { memoryCost: 8, timeCost: 1 }
 
 export const secretsKey = Buffer.alloc(32, 'test key').toString('base64')
 
+/** A starved machine takes seconds for what takes milliseconds elsewhere. */
+const patient: Limits = { connectMs: 60_000, waitMs: 60_000, statementMs: 60_000, answerMs: 60_000 }
+
+type TestServiceOptions = {
+  readonly now?: () => Date
+  /** Puts something between the service and its database, or prepares the database. */
+  readonly through?: ((connection: Connection) => Connection | Promise<Connection>) | undefined
+  /** Of the database's pools. A service's own ones are for tests that wait for them. */
+  readonly limits?: 'patient' | 'own'
+}
+
 export async function openTestService(
   environment: Environment = {},
-  now = () => new Date(),
-  through: (connection: Connection) => Connection | Promise<Connection> = (connection) => connection,
+  { now = () => new Date(), through = (connection) => connection, limits = 'patient' }: TestServiceOptions = {},
 ): Promise<TestService> {
   const database = await testDatabase()
   // Mails that no test reads go there.
@@ -43,7 +53,7 @@ export async function openTestService(
   const logged: string[] = []
   const usual = { DEMO: '0', LOG_LEVEL: 'debug', SECRETS_KEY: secretsKey, DATA_DIR: dataDir }
   const config = parseConfig({ ...usual, ...environment })
-  const db = openDatabase(await through(database.connection))
+  const db = openDatabase(await through(database.connection), undefined, limits === 'own' ? undefined : patient)
   const log = openLog(config.logLevel, (text) => logged.push(text))
   const service = openService({ config, db, log, metrics: openMetrics(), now, passwordCost })
   // Work runs when an action wakes it, and no poll finds any by itself.

@@ -5,7 +5,7 @@ import { countMinutes, quantileMs } from './count-minutes.ts'
 
 test('what every process did adds up, minute by minute', async () => {
   let skippedMs = 0
-  const rig = await openTestService({}, () => new Date(Date.UTC(2026, 0, 1, 12) + skippedMs))
+  const rig = await openTestService({}, { now: () => new Date(Date.UTC(2026, 0, 1, 12) + skippedMs) })
   const app = await newApp(rig.service)
   const { serviceUserId } = await newUser(rig.service, app)
   const send = async (direction: string, amount: number, referenceId: string) => {

@@ -15,7 +15,7 @@ let operators: Readonly<Record<Role, TestOperator>>
 let walletId: string
 
 beforeAll(async () => {
-  rig = await openTestService()
+  rig = await openTestService({}, { limits: 'own' })
   const made = await Promise.all(roles.map(async (role) => [role, await newOperator(rig, role)] as const))
   operators = Object.fromEntries(made) as typeof operators
   walletId = (await newUser(rig.service, await newApp(rig.service))).userId

@@ -3,8 +3,7 @@ import { closeService, openService, type Service } from '../actions/service.ts'
 import { parseConfig, type Config } from '../config.ts'
 import { openLog } from '../platform/log.ts'
 import { openMetrics } from '../platform/metrics.ts'
-import { openDatabase, type Connection, type Database } from '../store/connection/database.ts'
-import { commandConnectMs } from '../store/connection/open-client.ts'
+import { commandLimits, openDatabase, type Connection, type Database } from '../store/connection/database.ts'
 import { openAsIs, openForReading, prepareDatabase, type Prepared } from '../store/prepare.ts'
 import type { DatabaseUse, Invocation } from './command.ts'
 
@@ -35,7 +34,7 @@ async function openIn(config: Config, use: DatabaseUse): Promise<Prepared> {
 
 /** `maxConnections`: one for a command that only makes a short read. */
 export function openForCommand(connection: Connection, maxConnections?: number): Database {
-  return openDatabase(connection, maxConnections, { connectWithinMs: commandConnectMs })
+  return openDatabase(connection, maxConnections, commandLimits)
 }
 
 export async function withService<T>(invocation: Invocation, work: (service: Service) => Promise<T>): Promise<T> {

@@ -2,13 +2,7 @@
  * Every advisory lock of the service: numbers that belong to no row. A number is never reused for another lock, because
  * an older process on the same database still uses it for the old one.
  */
-import {
-  longRunningLimitMs,
-  longRunningStatementMs,
-  transact,
-  type Database,
-  type Transaction,
-} from './connection/database.ts'
+import { commandLimits, transact, type Database, type Transaction } from './connection/database.ts'
 import { within } from './connection/open-client.ts'
 import { openClient } from './connection/servers.ts'
 import { one } from './connection/rows.ts'
@@ -56,10 +50,11 @@ export const locks = {
  * for the work itself.
  */
 export async function withDemoLock<T>(db: Database, work: () => Promise<T>): Promise<T> {
-  const settings = { statement_timeout: String(longRunningStatementMs) }
-  const client = await openClient(db.connection, { name: 'billfold demo', settings })
+  const { connectMs: connectWithinMs, statementMs, answerMs } = commandLimits
+  const settings = { statement_timeout: String(statementMs) }
+  const client = await openClient(db.connection, { name: 'billfold demo', settings, connectWithinMs })
   try {
-    await within(client, longRunningLimitMs, client.query('select pg_advisory_lock($1)', [locks.demo]))
+    await within(client, answerMs, client.query('select pg_advisory_lock($1)', [locks.demo]))
     return await work()
   } finally {
     await client.end()

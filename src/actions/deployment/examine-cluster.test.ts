@@ -13,7 +13,7 @@ setDefaultTimeout(120_000)
 const isOtherServer = process.env['TEST_DATABASE_URL'] !== undefined
 let opened: TestService
 beforeAll(async () => {
-  if (!isOtherServer) opened = await openTestService({}, undefined, imitate)
+  if (!isOtherServer) opened = await openTestService({}, { through: imitate })
 })
 afterAll(async () => await opened?.close())
 

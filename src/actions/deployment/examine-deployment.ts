@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { openLog } from '../../platform/log.ts'
 import { openMetrics } from '../../platform/metrics.ts'
 import { checkConnections } from '../../store/connection/connection-limit.ts'
-import { openDatabase, type Connection, type Database } from '../../store/connection/database.ts'
+import { commandLimits, openDatabase, type Connection, type Database } from '../../store/connection/database.ts'
 import { findClusterState } from '../../store/cluster/state.ts'
 import { getDatabaseGauges } from '../../store/database-gauges.ts'
 import { describeForeign, migrationStatus } from '../../store/migrations/migrate.ts'
@@ -68,7 +68,7 @@ async function examineInside(config: Config): Promise<Check[]> {
   }
   const { connection } = reached
   try {
-    const first = await openClient(connection, { name: 'billfold doctor' })
+    const first = await openClient(connection, { name: 'billfold doctor', connectWithinMs: commandLimits.connectMs })
     await first.end()
   } catch (error) {
     await reached.release()
@@ -78,7 +78,7 @@ async function examineInside(config: Config): Promise<Check[]> {
     const cause = isEmbedded ? error : asUnreachable(error, config.databaseUrls)
     return await examineWithoutDatabase(config, cause, servers)
   }
-  const db = openDatabase(connection, 4).longRunning
+  const db = openDatabase(connection, 4, commandLimits).longRunning
   try {
     return await orNotMade(databaseChecks, async () => {
       const { problem, reasons } = await examineServers(connection)
@@ -138,7 +138,7 @@ async function readWork(
   databaseBytes: number,
   gauges: Awaited<ReturnType<typeof getDatabaseGauges>> | undefined,
 ): Promise<Check[]> {
-  const db = openDatabase(connection, 4).longRunning
+  const db = openDatabase(connection, 4, commandLimits).longRunning
   const log = openLog('silent', () => {})
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   try {

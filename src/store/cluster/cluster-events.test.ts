@@ -23,7 +23,7 @@ setDefaultTimeout(180_000)
 const isOtherServer = process.env['TEST_DATABASE_URL'] !== undefined
 let opened: TestService
 beforeAll(async () => {
-  opened = await openTestService({ WRITER_LANES: '3' }, undefined, isOtherServer ? undefined : imitate)
+  opened = await openTestService({ WRITER_LANES: '3' }, { through: isOtherServer ? undefined : imitate })
 })
 afterAll(() => opened.close())
 

@@ -19,7 +19,7 @@ let client: Client
 let holds: ReturnType<typeof holdClient>
 let user: TestUser
 beforeAll(async () => {
-  opened = await openTestService({ WRITER_LANES: '3' }, undefined, isOtherServer ? undefined : imitate)
+  opened = await openTestService({ WRITER_LANES: '3' }, { through: isOtherServer ? undefined : imitate })
   app = await newApp(opened.service)
   client = newClient(opened.app.fetch, app)
   holds = holdClient(client, app)

@@ -229,10 +229,15 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
 
   test('batches stay with the coordinator while the nodes that are named cannot be reached', async () => {
     const unreachable = { host: '127.0.0.1', port: 1, user: 'none', database: 'none' }
-    const alone = await openTestService({ WRITER_LANES: '3' }, undefined, (connection) => ({
-      ...connection,
-      others: [unreachable, unreachable],
-    }))
+    const alone = await openTestService(
+      { WRITER_LANES: '3' },
+      {
+        through: (connection) => ({
+          ...connection,
+          others: [unreachable, unreachable],
+        }),
+      },
+    )
     const { users, post } = await newLoad(alone)
     for (let i = 0; i < 5; i++) await Promise.all(users.map((user) => post(user, String(i))))
     expect(await coordinating(alone)).toEqual([0])
@@ -247,10 +252,15 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     'batches never go to another database, whose nodes are named by mistake',
     async () => {
       const foreign = await testDatabase()
-      const mistaken = await openTestService({ WRITER_LANES: '3' }, undefined, (connection) => ({
-        ...connection,
-        others: foreign.connection.others ?? [],
-      }))
+      const mistaken = await openTestService(
+        { WRITER_LANES: '3' },
+        {
+          through: (connection) => ({
+            ...connection,
+            others: foreign.connection.others ?? [],
+          }),
+        },
+      )
       const { users, post } = await newLoad(mistaken)
       const refusals = () => mistaken.logged.filter((line) => line.includes('NodeOfAnotherCluster')).length
       await eventually(async () => {

@@ -19,7 +19,7 @@ let opened: TestService
 // Another server may have a real cluster, and its superuser is unknown.
 const isOtherServer = process.env['TEST_DATABASE_URL'] !== undefined
 beforeAll(async () => {
-  if (!isOtherServer) opened = await openTestService({ WRITER_LANES: String(lanes) }, undefined, imitate)
+  if (!isOtherServer) opened = await openTestService({ WRITER_LANES: String(lanes) }, { through: imitate })
 })
 afterAll(async () => await opened?.close())
 

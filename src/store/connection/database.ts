@@ -1,7 +1,7 @@
 /** The database for the service: a pool for each audience, transactions, and the meaning of its errors. */
 import type { Config } from '../../config.ts'
-import { within, type ClientOptions, type Connection, type Queryable } from './open-client.ts'
-import { openClient } from './servers.ts'
+import { commandConnectMs, within, type Connection, type Queryable } from './open-client.ts'
+import { openClient, type OpenOptions } from './servers.ts'
 import { DatabaseUnavailable, sqlState, StandbyLost } from './database-unavailable.ts'
 import { nodesOf } from '../cluster/guarded-read.ts'
 import { openPool, type Pool, type PooledClient } from './pool.ts'
@@ -24,14 +24,20 @@ export type Database = {
   readonly longRunning: Database
 }
 
-/**
- * A request waits at most 2.6 s for the apps' directory and 1.5 times this for its next query, which is less than its eight
- * seconds. The server's limit is shorter, so that no statement outlives its connection.
- */
-const requestLimitMs = 3_500
-const requestStatementMs = 3_000
-export const longRunningLimitMs = 35_000
-export const longRunningStatementMs = 30_000
+/** The server's limit for a statement is shorter than the limit for its answer, so that no statement outlives its connection. */
+export type Limits = {
+  readonly connectMs: number
+  /** For a free connection. */
+  readonly waitMs: number
+  readonly statementMs: number
+  readonly answerMs: number
+}
+
+/** A request waits at most 2.6 s for the apps' directory and 1.5 times the limit of an answer for its next query: less than its eight seconds. */
+const requestLimits: Limits = { connectMs: 2_000, waitMs: 3_500, statementMs: 3_000, answerMs: 3_500 }
+const longRunningLimits: Limits = { connectMs: 2_000, waitMs: 5_000, statementMs: 30_000, answerMs: 35_000 }
+/** For a start and for commands, which no caller waits for. */
+export const commandLimits: Limits = { ...longRunningLimits, connectMs: commandConnectMs }
 
 /** What the writer's lanes, with the express lane, the careful one and that of holds, and the apps' directory leave of a process's connections. */
 export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {
@@ -40,28 +46,25 @@ export function poolConnections(config: Pick<Config, 'databaseConnections' | 'wr
 
 /**
  * Connections are opened on demand, together at most that many. Closing the pool closes the others too. Where one connection is left
- * for requests, apps and widgets share it.
+ * for requests, apps and widgets share it. `limits`: the same for every audience, instead of each one's own.
  */
-export function openDatabase(
-  connection: Connection,
-  maxConnections = 16,
-  { connectWithinMs }: Pick<ClientOptions, 'connectWithinMs'> = {},
-): Database {
-  const open = (statementMs: number) => () =>
-    openClient(connection, {
+export function openDatabase(connection: Connection, maxConnections = 16, limits?: Limits): Database {
+  const nodes = () => nodesOf(connection)
+  const openWith = ({ connectMs, waitMs, statementMs, answerMs }: Limits, max: number, beside?: Pool) => {
+    const options: OpenOptions = {
       name: 'billfold',
       settings: { statement_timeout: String(statementMs) },
-      isPatient: statementMs === longRunningStatementMs,
-      ...(connectWithinMs && { connectWithinMs }),
-    })
+      isPatient: statementMs >= longRunningLimits.statementMs,
+      connectWithinMs: connectMs,
+    }
+    return openPool(() => openClient(connection, options), max, answerMs, { waitMs, ...(beside && { beside }), nodes })
+  }
   const longRunningConnections = Math.min(3, Math.ceil(maxConnections / 4))
-  const nodes = () => nodesOf(connection)
-  const slow = openPool(open(longRunningStatementMs), longRunningConnections, longRunningLimitMs, { nodes })
+  const slow = openWith(limits ?? longRunningLimits, longRunningConnections)
   const requests = Math.max(1, maxConnections - longRunningConnections)
-  const openQuick = (max: number, beside: Pool) =>
-    openPool(open(requestStatementMs), max, requestLimitMs, { beside, nodes })
-  const widgets = requests > 1 ? openQuick(requests >> 1, slow) : undefined
-  const quick = openQuick(requests - (requests >> 1), widgets ?? slow)
+  const quickLimits = limits ?? requestLimits
+  const widgets = requests > 1 ? openWith(quickLimits, requests >> 1, slow) : undefined
+  const quick = openWith(quickLimits, requests - (requests >> 1), widgets ?? slow)
   const on = (pool: Pool): Database => ({
     connection,
     pool,

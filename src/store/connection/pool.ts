@@ -15,7 +15,7 @@ export type PooledClient = Queryable & {
 }
 
 export type Pool = Queryable & {
-  /** The limit for an answer, and for the wait for a connection before it. */
+  /** The limit for an answer. The wait for a connection before it ends by then, too. */
   readonly limitMs: number
   /** The same connections with a shorter limit. */
   readonly within: (limitMs: number) => Queryable
@@ -40,6 +40,7 @@ type Waiter = {
 type State = {
   readonly open: () => Promise<OpenClient>
   readonly max: number
+  readonly waitMs: number
   readonly beside: Pool | undefined
   readonly nodes: () => Nodes | undefined
   readonly openedAt: WeakMap<OpenClient, number>
@@ -55,11 +56,12 @@ type State = {
 const idleForMs = 60_000
 /** A server process keeps the memory it has allocated, and the write probe's temporary table ages. */
 const openForMs = 30 * 60_000
-const maxWaitMs = 5_000
 /** How long the end waits for statements under way: callers have their answers by then, and jobs run again elsewhere. */
 const endWithinMs = 1_000
 
-type Neighbours = {
+type PoolOptions = {
+  /** The limit for the wait for a free connection, where it is less than that for an answer. */
+  readonly waitMs?: number
   /** Another pool on the same servers: its idle connections are dropped with this pool's, and it ends with this one. */
   readonly beside?: Pool
   readonly nodes?: () => Nodes | undefined
@@ -69,11 +71,12 @@ export function openPool(
   open: () => Promise<OpenClient>,
   max: number,
   limitMs: number,
-  { beside, nodes = () => undefined }: Neighbours = {},
+  { waitMs = limitMs, beside, nodes = () => undefined }: PoolOptions = {},
 ): Pool {
   const state: State = {
     open,
     max,
+    waitMs,
     beside,
     nodes,
     openedAt: new WeakMap(),
@@ -186,7 +189,7 @@ function promised(client: OpenClient, call: Parameters<Queryable['query']>): Pro
 }
 
 async function take(state: State, limitMs: number): Promise<OpenClient> {
-  const waitMs = Math.min(limitMs, maxWaitMs)
+  const waitMs = Math.min(limitMs, state.waitMs)
   if (state.isEnding) throw new DatabaseUnavailable('the service is ending')
   for (let free = state.idle.pop(); free; free = state.idle.pop()) {
     if (free.client.isLost()) continue
