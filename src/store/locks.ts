@@ -46,7 +46,7 @@ export const locks = {
 } as const
 
 /**
- * Waits for the lock with the limits of long-running work. It uses a separate connection, so that the pool stays free
+ * Waits for the lock with the limits of a start. It uses a separate connection, so that the pool stays free
  * for the work itself.
  */
 export async function withDemoLock<T>(db: Database, work: () => Promise<T>): Promise<T> {

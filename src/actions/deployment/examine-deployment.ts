@@ -7,6 +7,7 @@ import { commandLimits, openDatabase, type Connection, type Database } from '../
 import { findClusterState } from '../../store/cluster/state.ts'
 import { getDatabaseGauges } from '../../store/database-gauges.ts'
 import { describeForeign, migrationStatus } from '../../store/migrations/migrate.ts'
+import { commandConnectMs } from '../../store/connection/open-client.ts'
 import { examineServers, openClient } from '../../store/connection/servers.ts'
 import { reachExisting, type Reached } from '../../store/prepare.ts'
 import { readServerInfo } from '../../store/connection/server-info.ts'
@@ -68,7 +69,7 @@ async function examineInside(config: Config): Promise<Check[]> {
   }
   const { connection } = reached
   try {
-    const first = await openClient(connection, { name: 'billfold doctor', connectWithinMs: commandLimits.connectMs })
+    const first = await openClient(connection, { name: 'billfold doctor', connectWithinMs: commandConnectMs })
     await first.end()
   } catch (error) {
     await reached.release()

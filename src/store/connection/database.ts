@@ -26,7 +26,8 @@ export type Database = {
 
 /** The server's limit for a statement is shorter than the limit for its answer, so that no statement outlives its connection. */
 export type Limits = {
-  readonly connectMs: number
+  /** For each server that is tried, and for the state of one among several. Without it each has its own limit. */
+  readonly connectMs?: number
   /** For a free connection. */
   readonly waitMs: number
   readonly statementMs: number
@@ -34,10 +35,10 @@ export type Limits = {
 }
 
 /** A request waits at most 2.6 s for the apps' directory and 1.5 times the limit of an answer for its next query: less than its eight seconds. */
-const requestLimits: Limits = { connectMs: 2_000, waitMs: 3_500, statementMs: 3_000, answerMs: 3_500 }
-const longRunningLimits: Limits = { connectMs: 2_000, waitMs: 5_000, statementMs: 30_000, answerMs: 35_000 }
+const requestLimits: Limits = { waitMs: 3_500, statementMs: 3_000, answerMs: 3_500 }
+const longRunningLimits: Limits = { waitMs: 5_000, statementMs: 30_000, answerMs: 35_000 }
 /** For a start and for commands, which no caller waits for. */
-export const commandLimits: Limits = { ...longRunningLimits, connectMs: commandConnectMs }
+export const commandLimits = { ...longRunningLimits, connectMs: commandConnectMs }
 
 /** What the writer's lanes, with the express lane, the careful one and that of holds, and the apps' directory leave of a process's connections. */
 export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {
@@ -55,7 +56,7 @@ export function openDatabase(connection: Connection, maxConnections = 16, limits
       name: 'billfold',
       settings: { statement_timeout: String(statementMs) },
       isPatient: statementMs >= longRunningLimits.statementMs,
-      connectWithinMs: connectMs,
+      ...(connectMs && { connectWithinMs: connectMs }),
     }
     return openPool(() => openClient(connection, options), max, answerMs, { waitMs, ...(beside && { beside }), nodes })
   }
