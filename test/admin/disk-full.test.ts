@@ -9,10 +9,8 @@ import { databaseChecks } from '../../src/actions/deployment/not-made.ts'
 import { newClient, type Client } from '../client.ts'
 import { play, stepsOf } from '../deploy/runbooks.ts'
 import { copyNewDatabase } from '../new-database.ts'
+import { canMount, mountDisk, unmountDisk } from '../small-disk.ts'
 import { startRig, type Rig } from './rig.ts'
-
-/** Only root may mount a file system, and a container may forbid it even to root. */
-const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0
 
 let disk: string
 let rig: Rig
@@ -20,7 +18,7 @@ let rig: Rig
 beforeAll(async () => {
   if (!canMount) return
   disk = await mkdtemp(join(tmpdir(), 'billfold-disk-'))
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', disk]).status !== 0) throw new Error('no mount')
+  mountDisk(disk, 200)
   await copyNewDatabase(disk)
   // A vacuum of the catalog, a minute after the start, removes a file that the next connection writes again: on a full disk it is refused.
   await appendFile(join(disk, 'postgres', 'postgresql.auto.conf'), 'autovacuum = off\n')
@@ -30,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (!canMount) return
   await rig?.stop()
-  spawnSync('umount', [disk])
+  await unmountDisk(disk)
   await rm(disk, { recursive: true, force: true })
 })
 

@@ -15,6 +15,7 @@ import {
 } from '../../../test/embedded-process.ts'
 import { complaintOf, startService } from '../../../test/embedded-process.ts'
 import { copyNewDatabase } from '../../../test/new-database.ts'
+import { canMount, enlargeDisk, mountDisk, unmountDisk } from '../../../test/small-disk.ts'
 import { startEmbedded } from './embedded.ts'
 import { findNative } from './native.ts'
 import { isAlive } from './server-process.ts'
@@ -158,22 +159,19 @@ test('a server that someone started by hand is neither joined through an open fo
   await ended
 })
 
-/** A container may forbid it even to root. */
-const canMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0
-
 test.if(canMount)('a full disk is named in one sentence, before and after there is a database', async () => {
   dataDir = join(folder, 'disk')
   await mkdir(dataDir)
-  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=20m', 'tmpfs', dataDir]).status).toBe(0)
+  mountDisk(dataDir, 20)
   try {
     expect(await complaintOf(startEmbedded({ dataDir, log }))).toMatch(/^The disk that holds .* is full\.$/)
-    spawnSync('mount', ['-o', 'remount,size=200m', dataDir])
+    enlargeDisk(dataDir, 200)
     const first = await startEmbedded({ dataDir, log })
     await first.release()
     spawnSync('sh', ['-c', `cat /dev/zero > '${dataDir}/filler' 2>/dev/null`])
     expect(await complaintOf(startEmbedded({ dataDir, log }))).toMatch(/^The disk that holds .* is full\.$/)
   } finally {
-    spawnSync('umount', [dataDir])
+    await unmountDisk(dataDir)
   }
 })
 
