@@ -53,6 +53,7 @@ test.each([
   ['SMTP_URL', 'mail.example'],
   ['CARD_PROCESSOR', 'paypal'],
   ['TOPUP_MIN', '-1'],
+  ['TOPUP_MIN', '0'],
   ['TOPUP_MAX', '0.5'],
   ['NODE_ENV', 'prod'],
   ['SERVICE_NAME', 'A name of more than forty characters, which no form has room for'],
@@ -165,6 +166,10 @@ describe('in production', () => {
   test('starts when everything unsafe is left out, without demo data', () => {
     expect(parseConfig(good)).toMatchObject({ isProduction: true, hasDemo: false, operatorChangesNeedTwo: true })
     expect(parseConfig({ ...good, OPERATOR_CHANGES_NEED_TWO: '0' }).operatorChangesNeedTwo).toBe(false)
+    expect([parseConfig(good).hasHsts, parseConfig({ ...good, HSTS: '0' }).hasHsts]).toEqual([true, false])
+    // In development a receiver on this machine is usual; in production it may be something else than a receiver.
+    expect(parseConfig(good).webhookAllowedNets).toEqual([])
+    expect(parseConfig({}).webhookAllowedNets).not.toEqual([])
   })
 
   test('production refuses every unsafe default, and says why', () => {
@@ -193,6 +198,8 @@ test.each([
   ['production', 'sk_live_1', 'pk_test_1', 2],
   ['development', 'sk_live_1', 'pk_test_1', 1],
   ['development', 'sk_test_1', 'pk_test_1', 0],
+  ['development', 'pk_test_1', 'sk_test_1', 2],
+  ['development', '', 'pk_test_1', 2],
   ['production', 'sk_live_1', 'pk_live_1', 0],
 ])('%s with the Stripe keys %s and %s has %d mistakes', (NODE_ENV, secret, publishable, count) => {
   const keys = { STRIPE_SECRET_KEY: secret, STRIPE_PUBLISHABLE_KEY: publishable, STRIPE_WEBHOOK_SECRET: 'whsec_1' }

@@ -5,6 +5,7 @@ import { startJobs } from './actions/jobs.ts'
 import { startDeliverer } from './actions/webhooks/deliverer.ts'
 import { findNoWayIn } from './actions/operators/oidc/way-in.ts'
 import { firstOperatorLink } from './actions/operators/manage-operators.ts'
+import { passwordCost } from './actions/people/passwords.ts'
 import { openSecrets } from './actions/secrets/open-secrets.ts'
 import { prepareSecrets } from './actions/secrets/reseal.ts'
 import { closeService, openService, type Service } from './actions/service.ts'
@@ -19,6 +20,7 @@ import {
   longRunning,
   poolConnections,
   type Connection,
+  type Database,
 } from './store/connection/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
 import { sdkAddresses } from './web/sdk-files.ts'
@@ -64,7 +66,7 @@ async function withDatabase(work: (connection: Connection) => Promise<void>): Pr
   const connections = isWorker ? undefined : config.workers * config.databaseConnections + own
   const prepared = await prepareDatabase(config, (message) => log.info(message), connections)
   try {
-    await readySecrets(prepared.connection)
+    await examineDatabase(prepared.connection)
     await work(prepared.connection)
   } finally {
     await prepared.release()
@@ -72,10 +74,11 @@ async function withDatabase(work: (connection: Connection) => Promise<void>): Pr
 }
 
 /** Runs in every process: a replacing worker may be a newer release than its parent. */
-async function readySecrets(connection: Connection): Promise<void> {
+async function examineDatabase(connection: Connection): Promise<void> {
   const db = openDatabase(connection, 1, commandLimits)
   try {
-    await prepareSecrets(db.longRunning, openSecrets(config))
+    await prepareSecrets(db, openSecrets(config))
+    await refuseUnsafe(db)
   } finally {
     await db.pool.end()
   }
@@ -85,9 +88,6 @@ async function serve(connection: Connection): Promise<void> {
   const db = openDatabase(connection, poolConnections(config))
   const metrics = openMetrics()
   const service = openService({ config, db, log, metrics, now: () => new Date() })
-  await refuseUnsafe(service)
-  const noWayIn = await findNoWayIn(longRunning(service))
-  if (noWayIn) throw new Error(noWayIn)
   const app = buildApp(service)
   const server = listen(app)
   service.sandbox?.setOrigin(server.url.origin)
@@ -257,10 +257,11 @@ async function refuseUsedPorts(): Promise<void> {
   }
 }
 
-async function refuseUnsafe(service: Service): Promise<void> {
-  if (!config.isProduction) return
-  const problems = await findUnsafeForProduction(longRunning(service))
+async function refuseUnsafe(db: Database): Promise<void> {
+  const problems = config.isProduction ? await findUnsafeForProduction({ db, passwordCost }) : []
   if (problems.length > 0) throw new Error(`Not safe for production:\n${problems.map((p) => `  - ${p}`).join('\n')}`)
+  const noWayIn = await findNoWayIn({ config, db })
+  if (noWayIn) throw new Error(noWayIn)
 }
 
 /** Prints the line that scripts wait for, and in development the demo's addresses and credentials. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type Frame, type LaunchOptions, type Page } from '@playwright/test'
 import { makeClicksSure } from './clicks.ts'
+import { isRoot } from './root.ts'
 import { aptCommand, canInstall } from './system-package.ts'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
@@ -33,7 +34,6 @@ async function ensureChromium(): Promise<string> {
 
 /** The system's packages if we may install them, because they include the libraries of a browser; otherwise Playwright's. */
 function installers(): string[][] {
-  const isRoot = process.getuid?.() === 0
   const cli = createRequire(import.meta.url).resolve('@playwright/test/cli')
   return [
     ...(canInstall ? ['chromium chromium-headless-shell fonts-liberation', 'chromium'].map(aptCommand) : []),
@@ -76,7 +76,6 @@ async function ensureShell(): Promise<string> {
 
 function launchOptions(executablePath: string): LaunchOptions {
   // As root Chromium does not start with its sandbox, and test machines often run as root.
-  const isRoot = process.getuid?.() === 0
   return {
     executablePath,
     // The shell would put frames of other sites into the process of their parent page.

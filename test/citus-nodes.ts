@@ -2,12 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { existsSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.ts'
 import { Client } from 'pg'
 import type { Connection } from '../src/store/connection/database.ts'
 import { run } from './other-server.ts'
+import { isRoot } from './root.ts'
 import { findCluster } from './postgres.ts'
 
 export type CitusNode = {
@@ -85,7 +86,6 @@ async function query(connection: Connection, sql: string): Promise<unknown[]> {
 
 /** `binDir` has the programs of a PostgreSQL with Citus. PostgreSQL refuses root, so that its servers run as `user`. */
 export async function startNodes(binDir: string, count: number, user: string): Promise<CitusNodes> {
-  const isRoot = userInfo().uid === 0
   const folder = await mkdtemp(join(tmpdir(), 'billfold-citus-'))
   const ids = isRoot
     ? [Number((await run(['id', '-u', user])).output), Number((await run(['id', '-g', user])).output)]

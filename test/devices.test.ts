@@ -1,6 +1,8 @@
 /** The device of a browser: it proves the person, and only together with a session of the same user. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { proofsOfApp, takeLimit, userPasswords } from '../src/actions/limits.ts'
 import { hashSecret } from '../src/actions/tokens.ts'
+import { updateDevicePassword, updateDevicesRevoked } from '../src/store/people/devices.ts'
 import { cookieOf, deviceOf } from './devices.ts'
 import { minuteMs, openIdentityRig, password, type IdentityRig } from './identity-rig.ts'
 import { recordQueries } from './recorded-queries.ts'
@@ -116,6 +118,19 @@ describe('the token', () => {
     await logIn()
     expect(await proofOf(session, device)).toBe('session')
   })
+
+  test('devices that have ended count for none of the fifty', async () => {
+    const { session, device, userId, logIn } = await newMember()
+    const clientId = rig.credentials.clientId
+    await pool().query(`update devices set created_at = created_at - interval '1 day' where user_id = $1`, [userId])
+    for (let i = 0; i < 60; i++) await deviceOf(rig.opened.service, { userId, clientId })
+    await pool().query('update devices set revoked_at = now() where user_id = $1 and token_hash <> $2', [
+      userId,
+      hashSecret(tokenOf(device)),
+    ])
+    await logIn()
+    expect(await proofOf(session, device)).toBe('presence')
+  })
 })
 
 test('the wallet on a device costs no query more than with a session alone', async () => {
@@ -155,6 +170,20 @@ describe('time, by the database’s clock', () => {
     expect(await proofOf(await sessionOf(serviceUserId), device)).toBe('session')
   })
 
+  test('the password counts no longer than the device lives, and not on one that has ended', async () => {
+    const { session, device, userId } = await newMember()
+    const { rows } = await pool().query<{ id: string; at: Date }>(
+      `update devices set expires_at = now() + interval '1 minute' where token_hash = $1 returning id, expires_at as at`,
+      [hashSecret(tokenOf(device))],
+    )
+    const [{ id, at }] = rows as [{ id: string; at: Date }]
+    const proved = await prove(session, { password }, device)
+    expect(proved.body['presenceUntil']).toBe(at.toISOString())
+    expect((await call('wallet', session, device)).body['presenceUntil']).toBe(at.toISOString())
+    await updateDevicesRevoked(pool(), userId, { id })
+    expect(await updateDevicePassword(pool(), id)).toBeUndefined()
+  })
+
   test('the use is written once an hour', async () => {
     const { serviceUserId, session, device, userId } = await newMember()
     const usedAt = async () =>
@@ -188,6 +217,13 @@ describe('the password on this device', () => {
     expect(await proofOf(session, device)).toBe('presence')
   })
 
+  test('replaces the device of another user in this browser', async () => {
+    const [first, second] = [await newMember(), await newMember()]
+    const proved = await prove(second.session, { password }, first.device)
+    expect(await proofOf(second.session, cookieOf(proved.headers))).toBe('presence')
+    expect(await proofOf(first.session, first.device)).toBe('session')
+  })
+
   test('a page that keeps no cookie gets a separate token, for a header and for ten minutes', async () => {
     const { session, serviceUserId } = await newMember()
     const proved = await prove(session, { password, keep: 'page' })
@@ -216,6 +252,30 @@ describe('the password on this device', () => {
     const refused = await prove(session, { password })
     expect([refused.status, refused.headers.get('set-cookie')]).toEqual([429, null])
     expect((await logIn()).status).toBe(429)
+  })
+
+  test('wrong ones count for the address, whatever account they are for', async () => {
+    const { session } = await newMember()
+    const left = rig.move('10.2.0.4')
+    for (let i = 0; i < 99; i++) await takeLimit(rig.opened.service, userPasswords.wrongOfAddress!, '10.2.0.4')
+    expect((await prove(session, { password: 'wrong' })).status).toBe(401)
+    expect((await prove(session, { password })).status).toBe(429)
+    rig.move(left)
+    expect((await prove(session, { password })).status).toBe(200)
+  })
+
+  test('right ones, and those that another limit refuses, use up none of the twenty that an app has', async () => {
+    const { session, userId } = await newMember()
+    const ofApp = [proofsOfApp, userId, rig.credentials.clientId] as const
+    for (let i = 0; i < 19; i++) await takeLimit(rig.opened.service, ...ofApp)
+    for (let i = 0; i < 2; i++) expect((await prove(session, { password })).status).toBe(200)
+    const left = rig.move('10.2.0.5')
+    for (let i = 0; i < 100; i++) await takeLimit(rig.opened.service, userPasswords.wrongOfAddress!, '10.2.0.5')
+    for (let i = 0; i < 2; i++) expect((await prove(session, { password })).status).toBe(429)
+    rig.move(left)
+    expect((await prove(session, { password })).status).toBe(200)
+    expect(await takeLimit(rig.opened.service, ...ofApp)).toBeUndefined()
+    expect((await prove(session, { password })).status).toBe(429)
   })
 
   test('a new device is a sign-in: it is in the history, and mailed about from a new place', async () => {
@@ -288,6 +348,15 @@ describe('a device ends', () => {
     const member = await newThree()
     await call('account/sign-out', member.session, member.device, { clientId: other.clientId })
     expect(await proofsOf(member)).toEqual(['presence', 'presence', 'session'])
+  })
+
+  test('signing out of this app ends the device of this call, also when it was signed in through another app', async () => {
+    const member = await newMember()
+    const device = cookieOf((await member.logIn({ clientId: other.clientId })).headers)
+    expect(await proofOf(member.session, device)).toBe('presence')
+    await call('account/sign-out', member.session, device, { clientId: rig.credentials.clientId })
+    await member.logIn()
+    expect(await proofOf(await sessionOf(member.serviceUserId), device)).toBe('session')
   })
 
   test('a session alone signs out of its own app, and ends no device of another', async () => {

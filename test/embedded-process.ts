@@ -9,8 +9,8 @@ import { Client } from 'pg'
 import { canReach } from '../src/store/embedded/system-account.ts'
 import { isAlive, readPidFile } from '../src/store/embedded/server-process.ts'
 import type { EmbeddedConnection } from '../src/store/embedded/registration.ts'
+import { isRoot } from './root.ts'
 
-export const isRoot = process.getuid?.() === 0
 export const unprivileged = { uid: 65_534, gid: 65_534 }
 
 export type ServiceProcess = {

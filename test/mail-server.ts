@@ -8,7 +8,7 @@ export async function startMailServer() {
   /** The lines of every session, and each mail that was taken, as it came. */
   const lines: string[] = []
   const taken: { readonly to: string; readonly message: string }[] = []
-  const behaviour = { refuseNext: 0, isRefusing: false, isHangingUp: false }
+  const behaviour = { refuseNext: 0, isRefusing: false, isHangingUp: false, greetsAfterMs: 0 }
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
@@ -16,7 +16,7 @@ export async function startMailServer() {
     let text = ''
     let to = ''
     let message: string[] = []
-    socket.write('220 test\r\n')
+    setTimeout(() => socket.write('220 test\r\n'), behaviour.greetsAfterMs)
     socket.on('error', () => {})
     socket.on('close', () => open.delete(socket))
     socket.on('data', (chunk) => {

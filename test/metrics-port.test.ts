@@ -50,7 +50,7 @@ test('with METRICS_PORT the metrics are there and nowhere else, and nothing else
   expect(fetch(url)).rejects.toThrow()
 })
 
-test('one scrape of METRICS_PORT shows all workers as one, one that died and those that were replaced included', async () => {
+test('one scrape of METRICS_PORT shows all workers as one, one that is silent, one that died and those that were replaced included', async () => {
   const { service, url } = await start({ WORKERS: '2', METRICS_TOKEN: token, DRAIN_ANNOUNCE_MS: '4000' })
   const headers = { authorization: `Bearer ${token}` }
   expect([await statusOf(url), await statusOf(`${service.url}/metrics`, { headers })]).toEqual([404, 404])
@@ -68,6 +68,9 @@ test('one scrape of METRICS_PORT shows all workers as one, one that died and tho
   await waitForWorkers(service, before)
   await ask(service, 40)
   await expectCounted(80, url, headers)
+  const [silent] = workersOf(service)
+  process.kill(silent!, 'SIGSTOP')
+  await expectCounted(80, url, headers).finally(() => process.kill(silent!, 'SIGCONT'))
   const [killed] = workersOf(service)
   process.kill(killed!, 'SIGKILL')
   await waitForWorkers(service, [killed!])

@@ -1,16 +1,15 @@
 /** PostgreSQL servers that are not the embedded one: those that this machine has under /usr/lib/postgresql. */
 import { existsSync, readdirSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.ts'
+import { isRoot } from './root.ts'
 
 const home = '/usr/lib/postgresql'
 export const majors = existsSync(home)
   ? readdirSync(home).filter((major) => Number(major) >= 15 && Number(major) <= 18)
   : []
-
-export const isRoot = userInfo().uid === 0
 
 export async function run(command: string[], environment: Record<string, string> = {}) {
   const child = Bun.spawn(command, {

@@ -5,8 +5,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { readMigrations } from '../src/store/migrations/migrate.ts'
-import { makeFolder, removeFolder, isRoot } from './embedded-process.ts'
+import { makeFolder, removeFolder } from './embedded-process.ts'
 import { testDatabase } from './postgres.ts'
+import { isRoot } from './root.ts'
 
 setDefaultTimeout(180_000)
 

@@ -84,6 +84,20 @@ test('a process that is asked to end answers everything that was sent to it, and
   expect(await countBooked()).toBe(before + answersOf(load))
 })
 
+test('two requests to replace the workers are done one after the other, and two workers are left', async () => {
+  const service = await startProcess({ DATABASE_URL: opened.databaseUrl, WORKERS: '2', LOG_LEVEL: 'info' })
+  const logged = (message: string) => service.output().split(`"message":"${message}"`).length - 1
+  const old = workersOf(service)
+  for (const count of [1, 2]) {
+    process.kill(service.pid, 'SIGHUP')
+    await eventually(() => logged('replacing the workers'), count)
+  }
+  await eventually(() => logged('the workers are replaced'), 2)
+  expect(workersOf(service)).toHaveLength(2)
+  expect(workersOf(service).filter((pid) => old.includes(pid))).toEqual([])
+  expect(await service.stop()).toBe(0)
+})
+
 describe('with two workers', () => {
   let service: ServiceProcess
   beforeAll(async () => {

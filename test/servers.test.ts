@@ -153,7 +153,7 @@ describe.skipIf(!major)('/readyz', () => {
         mountDisk(disk(folder), 40)
         await giveToServer(disk(folder))
       },
-      cleanUp: (folder) => unmountDisk(disk(folder)),
+      cleanUp: async (folder) => unmountDisk(disk(folder)),
     })
     await ask(server.url, `create tablespace small location '${disk(server.folder)}'`)
     await ask(server.url, `create database billfold tablespace small`)

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isRoot } from './root.ts'
 
 /** One installation at a time, because files of a run start together and the package manager refuses a second one. */
 export function aptCommand(packages: string): string[] {
@@ -10,7 +11,7 @@ export function aptCommand(packages: string): string[] {
 }
 
 /** Whether this process may install packages. */
-export const canInstall = process.getuid?.() === 0 && Bun.which('apt-get') !== null
+export const canInstall = isRoot && Bun.which('apt-get') !== null
 
 export async function ensureProgram(name: string, packages: string): Promise<string> {
   const find = () => Bun.which(name, { PATH: `${process.env['PATH']}:/usr/sbin` })

@@ -12,7 +12,7 @@ import { rotateSecret, setAppEvents, updateApp } from './apps/manage-apps.ts'
 import { grantBonus } from './money/grant-bonus.ts'
 import { isPassword } from './people/passwords.ts'
 import { recordAudit } from './audit.ts'
-import type { Service } from './service.ts'
+import type { Service, WithDb } from './service.ts'
 import { addEndpoint, removeEndpoint, rotateEndpointSecret } from './webhooks/manage-endpoints.ts'
 import { hashSecret, newClientSecret, newId, newServiceUserId } from './tokens.ts'
 
@@ -148,7 +148,7 @@ async function ensureUser(service: Service): Promise<string> {
 }
 
 /** Sentences about what must be fixed before the service handles real money. */
-export async function findUnsafeForProduction(service: Service): Promise<string[]> {
+export async function findUnsafeForProduction(service: Pick<Service, 'db' | 'passwordCost'>): Promise<string[]> {
   const problems: string[] = []
   const apps = (await listApps(service.db.pool)).filter((app) => app.isActive)
   if (apps.some((app) => app.clientId === clientId))
@@ -170,7 +170,7 @@ export async function findUnsafeForProduction(service: Service): Promise<string[
   return problems
 }
 
-async function isUsable(service: Service, walletId: string): Promise<boolean> {
+async function isUsable(service: WithDb, walletId: string): Promise<boolean> {
   const wallet = await findWallet(service.db.pool, walletId)
   return wallet?.frozenFor === null
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { eventually } from '../../test/eventually.ts'
 import { fetchPublic, isPublicAddress, NotPublic } from './public-fetch.ts'
 
 const bounds = { maxBytes: 1_000, timeoutMs: 30_000 }
@@ -13,7 +14,19 @@ function begunOnly(): ReadableStream {
   })
 }
 
+/** More and more, until the other side has enough. */
+function flowing(): ReadableStream {
+  return new ReadableStream({
+    pull: async (controller) => {
+      await Bun.sleep(5)
+      controller.enqueue(new Uint8Array(700))
+    },
+    cancel: () => void left++,
+  })
+}
+
 let asked = 0
+let left = 0
 let server: ReturnType<typeof Bun.serve>
 beforeAll(() => {
   server = Bun.serve({
@@ -23,6 +36,7 @@ beforeAll(() => {
       asked++
       const { pathname } = new URL(url)
       if (pathname === '/long') return new Response('x'.repeat(1_001))
+      if (pathname === '/flowing') return new Response(flowing())
       if (pathname === '/endless') return new Response(begunOnly())
       if (pathname === '/moved') return Response.redirect('/elsewhere')
       return new Response(`${pathname} for ${headers.get('user-agent')}`)
@@ -44,6 +58,14 @@ test('a typed address is read at the address that was checked, whatever its name
 test('of a long answer no more is taken than was allowed', async () => {
   const answer = await fetchPublic(at('/long'), {}, bounds, named)
   expect([answer.bytes.length, answer.isWhole]).toEqual([1_000, false])
+})
+
+test('a server that sends more than was allowed loses its connection, long before the time is up', async () => {
+  const before = left
+  expect(await fetchPublic(at('/flowing'), {}, { maxBytes: 1_000, timeoutMs: 3_600_000 }, named)).toMatchObject({
+    isWhole: false,
+  })
+  await eventually(() => left, before + 1)
 })
 
 test('a typed address that redirects is not followed', async () => {

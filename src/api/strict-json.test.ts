@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { parseStrictJson } from './strict-json.ts'
+import { parseElements, parseStrictJson, peekTexts } from './strict-json.ts'
 
 const encoder = new TextEncoder()
 const read = (text: string) => parseStrictJson(encoder.encode(text))
@@ -121,6 +121,34 @@ describe('a number in a field of the object', () => {
     expect(read(`{"a":1,"amount":${text}}`)).toMatchObject({ spoiled: { field: 'amount', problem } })
     expect(read(`{"amount":${text},"a":1}`)).toMatchObject({ spoiled: { field: 'amount', problem } })
   })
+})
+
+const peek = (text: string) => peekTexts(text, ['id', 'secret'])
+
+test('fields are peeked without the rest of the text, and one that is given twice is not believed', () => {
+  expect(peek('{"x":[{"id":"no"}],"id":"a","secret":"b","rest":[1,')).toEqual({ value: { id: 'a', secret: 'b' } })
+  expect(peek('{"id":"a","id":"b","secret":"c"}')).toMatchObject({
+    spoiled: { field: 'id', problem: 'is given twice' },
+  })
+  for (const text of [
+    '',
+    '{}',
+    '{"id":"a"}',
+    '{"id":5,"secret":"b"}',
+    '[{"id":"a","secret":"b"}]',
+    '{"id":"a","secret":',
+  ])
+    expect(peek(text)).toBeUndefined()
+})
+
+test('each object of a list is checked as strictly as one alone, whatever is nested in it', () => {
+  const text = '{"list":[{"a":{"b":{"b":1}},"c":1},"x",{"c":1,"a":{},"c":2},{"a":[{"b":1,"b":2}]}]}'
+  expect(parseElements(text, (JSON.parse(text) as { list: unknown[] }).list, 'list')).toEqual([
+    { value: { a: { b: { b: 1 } }, c: 1 }, spoiled: undefined },
+    { problem: 'must be a JSON object' },
+    { value: { c: 2, a: {} }, spoiled: { field: 'c', problem: 'is given twice' } },
+    { value: { a: [{ b: 2 }] }, spoiled: undefined },
+  ])
 })
 
 test('bytes that are not UTF-8 are refused, also inside a string', () => {

@@ -160,13 +160,23 @@ describe('password', () => {
     expect(new Set(replies)).toEqual(new Set([200, '401 INVALID_CREDENTIALS']))
   })
 
-  test('a reset ends all sessions', async () => {
+  test('a change voids the link codes issued before', async () => {
     const member = await newMember()
+    const { linkCode } = (await member.logIn()).body
+    expect(resultOf(await member.post('password', { password, newPassword }))).toBe(200)
+    expect((await rig.verify(linkCode)).body['code']).toBe('INVALID_LINK_CODE')
+  })
+
+  test('a reset ends all sessions, and other apps need a new sign-in', async () => {
+    const member = await newMember()
+    const otherUser = String((await member.logIn({ clientId: other.clientId })).body['serviceUserId'])
+    expect((await member.session(other, otherUser)).status).toBe(200)
     await rig.page.auth('forgot', member.who)
     const code = await member.code(2)
     expect(resultOf(await rig.page.auth('reset', { ...member.who, code, password: newPassword }))).toBe(200)
     expect(resultOf(await member.open())).toBe('401 INVALID_SESSION')
     expect((await member.session()).status).toBe(200)
+    expect((await member.session(other, otherUser)).code).toBe('USER_NOT_FOUND')
   })
 })
 
@@ -210,6 +220,20 @@ describe('email', () => {
     await rig.setLate(16 * minuteMs)
     const { token } = await member.session()
     expect(resultOf(await member.post('email/confirm', next, token))).toBe('400 INVALID_CODE')
+  })
+
+  test('wrong codes count for the network, together with those of signing in', async () => {
+    const member = await newMember()
+    const email = newEmail()
+    await member.post('email', { email })
+    const right = await codes(member, email)
+    const left = rig.move('10.2.0.3')
+    for (let i = 0; i < 49; i++) rig.opened.service.wrongCodes.count('10.2.0.3', rig.opened.service.now())
+    const wrong = { ...right, oldCode: wrongOf(right.oldCode) }
+    expect(resultOf(await member.post('email/confirm', wrong))).toBe('400 INVALID_CODE')
+    expect(resultOf(await member.post('email/confirm', right))).toBe('429 RATE_LIMITED')
+    rig.move(left)
+    expect(resultOf(await member.post('email/confirm', right))).toBe(200)
   })
 
   test('an address that has an account answers the same, is mailed no code, and is not taken over', async () => {

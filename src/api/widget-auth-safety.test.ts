@@ -101,11 +101,21 @@ describe('it is safe', () => {
   test('one address that tries many emails is slowed down', async () => {
     const here = rig.move('10.2.0.1')
     rig.move(here)
-    for (let i = 0; i < 100; i++) await takeLimit(rig.opened.service, userPasswords.wrongOfAddress!, here)
-    const { status, headers } = await person.logIn()
+    for (let i = 0; i < 99; i++) await takeLimit(rig.opened.service, userPasswords.wrongOfAddress!, here)
+    expect((await person.logIn()).status).toBe(401)
+    const { status, headers } = await person.logIn({ email: newEmail() })
     expect([status, headers.has('retry-after')]).toEqual([429, true])
     rig.move()
     expect((await person.logIn()).status).toBe(401)
+  })
+
+  test('one network that signs up many emails is slowed down, and no other', async () => {
+    const left = rig.move('10.2.0.2')
+    for (let i = 0; i < 50; i++) rig.opened.service.signUps.count('10.2.0.2', rig.opened.service.now())
+    const { status, body, headers } = await person.signUp()
+    expect([status, body['code'], headers.has('retry-after')]).toEqual([429, 'RATE_LIMITED', true])
+    rig.move(left)
+    expect((await person.signUp()).status).toBe(202)
   })
 
   test('mails to one address are limited, no matter which caller requests them', async () => {

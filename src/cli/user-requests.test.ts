@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,10 +27,8 @@ beforeEach(async () => {
   ;({ userId, serviceUserId } = await newUser(opened.service, shop))
   await opened.service.db.pool.query('delete from limits')
 })
-afterAll(async () => {
-  await rm(folder, { recursive: true })
-  await opened.close()
-})
+afterEach(() => rm(folder, { recursive: true }))
+afterAll(() => opened.close())
 
 const run = (...args: string[]) =>
   callCommand(['user', ...args], { DATABASE_URL: opened.databaseUrl, SECRETS_KEY: secretsKey })

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { clientAddress } from './client-address.ts'
+import { clientAddress, isCallerHidden } from './client-address.ts'
 
 const proxy = '10.0.0.7'
 
@@ -42,4 +42,19 @@ test.each([
 test('without a trusted proxy the header is a claim, and the socket counts', () => {
   expect(addressOf(['203.0.113.9'], 0, '::ffff:198.51.100.1')).toBe('198.51.100.1')
   expect(addressOf([], 0, 'unknown')).toBe('unknown')
+})
+
+const isHidden = (headers: Record<string, string>, trustedProxies: number) =>
+  isCallerHidden(new Request('http://billfold.test/', { headers }), trustedProxies)
+
+test('a caller is hidden by a header without an address in its place, and not by a missing header', () => {
+  expect([isHidden({}, 0), isHidden({}, 1), isHidden({ 'x-forwarded-for': '203.0.113.9' }, 1)]).toEqual([
+    false,
+    false,
+    false,
+  ])
+  expect([isHidden({ 'x-forwarded-for': 'unknown' }, 1), isHidden({ 'x-forwarded-for': '203.0.113.9' }, 2)]).toEqual([
+    true,
+    true,
+  ])
 })

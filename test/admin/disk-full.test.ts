@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (!canMount) return
   await rig?.stop()
-  await unmountDisk(disk)
+  unmountDisk(disk)
   await rm(disk, { recursive: true, force: true })
 })
 

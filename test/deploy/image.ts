@@ -6,7 +6,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { tmpdir } from 'node:os'
-import { isRoot, run } from '../other-server.ts'
+import { run } from '../other-server.ts'
+import { isRoot } from '../root.ts'
 
 const programs = ['buildah', 'runc', 'debootstrap', 'node', 'npm']
 

@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../free-port.ts'
-import { isRoot, run } from '../other-server.ts'
+import { run } from '../other-server.ts'
+import { isRoot } from '../root.ts'
 import { ensureProgram } from '../system-package.ts'
 
 export type Proxy = {

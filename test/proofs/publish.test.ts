@@ -15,6 +15,7 @@ import { publishCheckpoint } from '../../src/work/publish-checkpoint.ts'
 import { runDue, startWork } from '../../src/work/runner.ts'
 import { newClient, type Client } from '../client.ts'
 import { eventually } from '../eventually.ts'
+import { isRoot } from '../root.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../service.ts'
 import { letPass } from '../time.ts'
 import { logOf, newestOf, sealNow } from './seal-now.ts'
@@ -211,7 +212,7 @@ describe('a target that fails', () => {
     expect(await Promise.all(names.map((name) => readFile(join(place, 'mount', name), 'utf8')))).toEqual([note])
   })
 
-  test.skipIf(process.getuid?.() === 0)('a folder without the right to write is reported', async () => {
+  test.skipIf(isRoot)('a folder without the right to write is reported', async () => {
     await chmod(folder(), 0o500)
     const service = publishingTo(folder())
     await grow(service)

@@ -155,6 +155,24 @@ describe('secrets', () => {
   })
 })
 
+test('a secret that has ended and comes from a browser has no fingerprint on record: nothing must be revoked', async () => {
+  const app = await newApp(opened.service)
+  await rotateSecret(opened.service, operator, app.clientId, 'none')
+  const response = await opened.app.fetch(
+    new Request('http://billfold.test/api/server/wallet/debit', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: 'https://shop.example' },
+      body: JSON.stringify(app),
+    }),
+  )
+  expect(response.status).toBe(403)
+  const { rows } = await opened.service.db.pool.query(
+    `select detail from audit where subject = $1 and action = 'browser-call.refused'`,
+    [`app:${app.clientId}`],
+  )
+  expect(rows).toEqual([{ detail: {} }])
+})
+
 test('a change of scopes holds at once', async () => {
   const app = await newApp(opened.service)
   const found = (await opened.service.apps.find(app.clientId))!

@@ -44,6 +44,17 @@ test('a parent that was taken off the list frames nothing, whatever an older ses
   expect(await find({ session })).toMatchObject({ kind: 'session', parents: [] })
 })
 
+test('a session of an app that another process has just deactivated is framed by nobody', async () => {
+  const session = await newToken()
+  const copy = await app()
+  await setAppActive(opened.service, operator, clientId, false)
+  const apps = { ...opened.service.apps, findActive: async () => copy }
+  expect(await findPlacement({ db: opened.service.db, apps }, { session })).toEqual({
+    kind: 'unknown',
+    reason: 'inactive-app',
+  })
+})
+
 test('an expired session still knows its app and its parent; a revoked one shows the sign-in', async () => {
   const session = await newToken(one)
   await letPass(opened.service.db.pool, 301_000)

@@ -101,6 +101,17 @@ test('of many who settle one period at once in two processes one does, and a for
   expect(rows).toEqual([{ actor: all[0]!.madeBy }])
 })
 
+test('a form that was sent before is refused with other content, and for another app', async () => {
+  await moved('2026-01-10', 1_000)
+  const id = newId()
+  expect(await problemOf(settle('2026-01-31', { id, amountMinor: 1_000n }))).toBe('paid 1000')
+  expect(await problemOf(settle('2026-01-31', { id }))).toBe('paid 1000')
+  const another = await newApp(opened.service)
+  for (const changes of [{ reference: 'SEPA 2' }, { amountMinor: 999n }, { clientId: another.clientId }])
+    expect(await problemOf(settle('2026-01-31', { id, ...changes }))).toBe('reused')
+  expect(await problemOf(settle('2026-01-30', { id }))).toBe('reused')
+})
+
 test('a mark is taken back by an entry of its own, the newest alone, once, and the amount is owed again', async () => {
   await moved('2026-01-10', 1_000)
   await moved('2026-01-20', 200)

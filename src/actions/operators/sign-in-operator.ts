@@ -1,4 +1,5 @@
 /** Sign-in to /admin: password, then code. Every attempt is counted before it is checked, across all processes. */
+import type { Config } from '../../config.ts'
 import { upsertAddress } from '../../store/people/addresses.ts'
 import { getDatabaseTime, transact, type Transaction } from '../../store/connection/database.ts'
 import { deleteOperatorSessions, type Stage } from '../../store/operator-access/operator-sessions.ts'
@@ -133,8 +134,8 @@ export async function confirmSecondFactor(
   { operator }: SignedInOperator,
   code: string,
   device: Device,
-): Promise<Enrolled | 'wrong' | 'ended'> {
-  if (!mayUsePassword(service.config, operator)) return 'ended'
+): Promise<Enrolled | 'wrong' | 'ended' | 'oidc-only'> {
+  if (!mayUsePassword(service.config, operator)) return 'oidc-only'
   const sealed = await findPendingTotp(service.db.pool, operator.id)
   if (sealed === undefined) return 'ended'
   const secret = await service.secrets.unseal(sealed, totpContext(operator))
@@ -149,13 +150,18 @@ export async function confirmSecondFactor(
   })
 }
 
-/** In development the second factor can be set up later. Undefined in production. */
+/** In development the second factor can be set up later. */
+export function maySkipSecondFactor({ isProduction, oidc }: Pick<Config, 'isProduction' | 'oidc'>): boolean {
+  return !isProduction && !oidc?.isOnly
+}
+
+/** Undefined where it cannot be skipped. */
 export async function skipSecondFactor(
   service: Service,
   { operator, session }: SignedInOperator,
   device: Device,
 ): Promise<string | undefined> {
-  if (service.config.isProduction || service.config.oidc?.isOnly) return undefined
+  if (!maySkipSecondFactor(service.config)) return undefined
   return await transact(service.db, async (tx) => {
     await deleteOperatorSessions(tx, operator.id, { only: session.id })
     return await startFullSession(service, tx, operator, device, { by: 'password alone' })

@@ -1,5 +1,6 @@
 /** Sign-in with the company's own account, against a stand-in that can lie. `test/admin/oidc.test.ts` has a real provider. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { generateSync } from 'otplib'
 import type { App } from '../../app.ts'
 import { callbackPath } from '../../actions/operators/oidc/provider.ts'
 import { openOidcStandIn, type Answer, type StandIn } from '../../../test/oidc-stand-in.ts'
@@ -514,6 +515,29 @@ describe('with OIDC_ONLY', () => {
     expect([back.status, await isSignedIn(invited)]).toEqual([200, true])
     await other.close()
   })
+})
+
+test('with OIDC_ONLY an invited admin cannot skip the second factor, and sets up none once the role is another', async () => {
+  const other = await openTestService(settings({ OIDC_ONLY: '1' }))
+  const email = 'new@acme.example'
+  await (await newOperator(other)).post('/admin/operators/invite', { email, role: 'admin' })
+  const token = new URL(await mailedLink(other.service, email), provider.issuer).searchParams.get('token')!
+  const invited = newVisitor(other.app)
+  await invited.get(`/admin/welcome?token=${token}`)
+  const joined = await invited.post('/admin/welcome', { token, email, name: 'Neu', password })
+  expect(joined.headers.get('location')).toBe('/admin/second-factor')
+  const page = await (await invited.get('/admin/second-factor')).text()
+  expect(page).not.toContain('Not now')
+  const skipped = await invited.post('/admin/second-factor/skip')
+  expect([skipped.status, (await skipped.text()).includes('not with OIDC_ONLY')]).toEqual([403, true])
+  await other.service.db.pool.query(`update operators set role = 'viewer' where email = $1`, [email])
+  const secret = /<code>([A-Z2-7 ]{32,})<\/code>/.exec(page)![1]!.replaceAll(' ', '')
+  const refused = await invited.post('/admin/second-factor', { code: generateSync({ secret }) })
+  expect([refused.status, (await refused.text()).includes('you are no longer one')]).toEqual([403, true])
+  expect(invited.cookies.has('billfold-session')).toBe(false)
+  const { rows } = await other.service.db.pool.query('select totp_secret from operators where email = $1', [email])
+  expect(rows).toEqual([{ totp_secret: null }])
+  await other.close()
 })
 
 test('no code, token or secret is in a log or a record', async () => {

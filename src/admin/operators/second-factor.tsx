@@ -1,7 +1,7 @@
 /** Setting up the second factor: a QR code, a first code, and the recovery codes. */
 import { signOutOperator } from '../../actions/operators/manage-sessions.ts'
 import { getPendingSecret, totpUri } from '../../actions/operators/second-factor.ts'
-import { confirmSecondFactor, skipSecondFactor } from '../../actions/operators/sign-in-operator.ts'
+import { confirmSecondFactor, maySkipSecondFactor, skipSecondFactor } from '../../actions/operators/sign-in-operator.ts'
 import { Copy, Field, Form, Notice } from '../kit/parts.tsx'
 import { QrPicture } from '../../web/qr-picture.tsx'
 import { showRecoveryCodes } from './recovery-codes.tsx'
@@ -51,7 +51,7 @@ async function showSetUp(request: AdminRequest, problem?: string): Promise<Respo
         </button>
       </Form>
       <div class="row">
-        {!service.config.isProduction && (
+        {maySkipSecondFactor(service.config) && (
           <Form request={request} action="/admin/second-factor/skip">
             <button class="link-button" type="submit">
               Not now (development only)
@@ -81,14 +81,30 @@ async function confirmCode(request: AdminRequest): Promise<Response> {
     request.form.text('code').slice(0, 100),
     request.device,
   )
+  if (done === 'oidc-only') return await endUnfinished(request)
   if (typeof done === 'string') return await showSetUp(request, problems[done])
   const response = await showRecoveryCodes(request, done.recoveryCodes)
   return withCookie(request, response, 'session', done.token)
 }
 
+/** The role has changed since the password was accepted. */
+async function endUnfinished(request: AdminRequest): Promise<Response> {
+  await signOutOperator(request.service, request.me, request.device.address)
+  const text = 'Passwords are for admins, and you are no longer one. Sign in with your company account.'
+  const response = await showProblem(request, 403, text, {}, { href: '/admin/sign-in', text: 'Sign in' })
+  return withCookie(request, response, 'session', '')
+}
+
 async function skip(request: AdminRequest): Promise<Response> {
   const token = await skipSecondFactor(request.service, request.me, request.device)
-  if (!token) return await showProblem(request, 403, 'In production the second factor cannot be skipped.')
+  if (!token)
+    return await showProblem(
+      request,
+      403,
+      'The second factor can be skipped only in development, and not with OIDC_ONLY.',
+      {},
+      { href: '/admin/second-factor', text: 'Set it up' },
+    )
   return withCookie(request, redirect('/admin'), 'session', token)
 }
 

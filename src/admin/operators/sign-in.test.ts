@@ -95,6 +95,46 @@ test('a code is never accepted twice, nor is one from before it', async () => {
   for (const used of [code, before]) expect(await statusWith(email, used)).toBe(401)
 })
 
+test('a code counts for half a minute before and after its time, and no longer', async () => {
+  const email = 'clock@example.com'
+  const { secret } = await join(await invited(email), email)
+  await later(10 * minutes)
+  expect(await statusWith(email, codeOf(secret, -100_000))).toBe(401)
+  expect(await statusWith(email, codeOf(secret, -30_000))).toBe(303)
+})
+
+test('after the password there are ten minutes for the code', async () => {
+  const email = 'slow@example.com'
+  const { secret } = await join(await invited(email), email)
+  await later(minutes)
+  const late = await withPassword(email)
+  await later(9 * minutes)
+  expect((await late.get('/admin/sign-in/code')).status).toBe(200)
+  await later(2 * minutes)
+  expect((await late.get('/admin/sign-in/code')).headers.get('location')).toStartWith('/admin/sign-in')
+  expect((await late.post('/admin/sign-in/code', { code: codeOf(secret) })).status).toBe(401)
+  expect((await late.get('/admin/wallets')).status).toBe(303)
+})
+
+test('setting up the second factor ends every other session of the operator', async () => {
+  const email = 'later@example.com'
+  const link = await invited(email)
+  const first = newVisitor(rig.app)
+  const token = new URL(link, host).searchParams.get('token')!
+  await first.get(`/admin/welcome?token=${token}`)
+  await first.post('/admin/welcome', { token, email, name: 'Ada', password })
+  await first.post('/admin/second-factor/skip')
+  expect((await first.get('/admin/account')).status).toBe(200)
+  const second = newVisitor(rig.app)
+  await second.get('/admin/sign-in')
+  await second.post('/admin/sign-in', { email, password })
+  const page = await (await second.get('/admin/second-factor')).text()
+  const secret = /<code>([A-Z2-7 ]{32,})<\/code>/.exec(page)![1]!.replaceAll(' ', '')
+  expect((await second.post('/admin/second-factor', { code: codeOf(secret) })).status).toBe(200)
+  expect((await first.get('/admin/account')).status).toBe(303)
+  expect((await second.get('/admin/account')).status).toBe(200)
+})
+
 test('a recovery code signs in once', async () => {
   const { recoveryCodes } = await join(await invited('lost@example.com'), 'lost@example.com')
   const code = recoveryCodes[3]!.toUpperCase()

@@ -5,7 +5,6 @@ import { chmod, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import {
-  isRoot,
   isStopped,
   makeFolder,
   unprivileged,
@@ -15,6 +14,7 @@ import {
 } from '../../../test/embedded-process.ts'
 import { complaintOf, startService } from '../../../test/embedded-process.ts'
 import { copyNewDatabase } from '../../../test/new-database.ts'
+import { isRoot } from '../../../test/root.ts'
 import { canMount, enlargeDisk, mountDisk, unmountDisk } from '../../../test/small-disk.ts'
 import { startEmbedded } from './embedded.ts'
 import { findNative } from './native.ts'
@@ -171,7 +171,7 @@ test.if(canMount)('a full disk is named in one sentence, before and after there 
     spawnSync('sh', ['-c', `cat /dev/zero > '${dataDir}/filler' 2>/dev/null`])
     expect(await complaintOf(startEmbedded({ dataDir, log }))).toMatch(/^The disk that holds .* is full\.$/)
   } finally {
-    await unmountDisk(dataDir)
+    unmountDisk(dataDir)
   }
 })
 

@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import {
   canBeUnprivileged,
-  isRoot,
   isStopped,
   makeFolder,
   unprivileged,
@@ -12,6 +11,7 @@ import {
 } from '../../../test/embedded-process.ts'
 import { complaintOf, query, removeFolder, startService } from '../../../test/embedded-process.ts'
 import { copyNewDatabase } from '../../../test/new-database.ts'
+import { isRoot } from '../../../test/root.ts'
 import { wantsAll } from '../../../test/wants-all.ts'
 import { startEmbedded, type Embedded } from './embedded.ts'
 

@@ -6,13 +6,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   canBeUnprivileged,
-  isRoot,
   makeFolder,
   unprivileged,
   query,
   removeFolder,
   startService,
 } from '../../../test/embedded-process.ts'
+import { isRoot } from '../../../test/root.ts'
 
 setDefaultTimeout(240_000)
 
