@@ -1,6 +1,7 @@
 /** The device of a browser: it proves the person, and only together with a session of the same user. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { proofsOfApp, takeLimit, userPasswords } from '../src/actions/limits.ts'
+import { addDevice } from '../src/actions/people/trust-device.ts'
 import { hashSecret } from '../src/actions/tokens.ts'
 import { updateDevicePassword, updateDevicesRevoked } from '../src/store/people/devices.ts'
 import { cookieOf, deviceOf } from './devices.ts'
@@ -297,6 +298,13 @@ describe('the password on this device', () => {
       expect(await proofOf(session, cookieOf(proved.headers))).toBe('session')
       expect(await proofOf(session, device)).toBe('presence')
     }
+  })
+
+  test('makes no device once it is another', async () => {
+    const { userId } = await newMember()
+    const signIn = { userId, clientId: rig.credentials.clientId, passwordHash: 'the old hash', hasPassword: true }
+    const browser = { address: '10.0.0.1', userAgent: null, deviceToken: undefined }
+    expect(await addDevice(rig.opened.service, pool(), signIn, browser)).toBeUndefined()
   })
 
   test('given while the user signs out everywhere, it leaves no device', async () => {

@@ -246,7 +246,7 @@ export const doorGuards: readonly Guarded[] = [
   {
     area,
     file: 'src/actions/people/manage-links.ts',
-    tests: [widgetAccount, widgetAuth, devices, notify],
+    tests: ['src/api/widget.test.ts', widgetAccount, devices],
     mutants: [
       [`if (!link || !(await updateLinkDisconnected(tx, userId, link.id))) return false`, `if (!link) return false`],
       [`    await updateDevicesRevoked(tx, userId, { clientId })\n`, ``],
@@ -322,7 +322,7 @@ export const doorGuards: readonly Guarded[] = [
   {
     area,
     file: 'src/actions/operators/manage-sessions.ts',
-    tests: [operatorSecurity, operatorSignIn, 'src/admin/kit/guard.test.ts', 'src/admin/bound-forms.test.ts'],
+    tests: [operatorSecurity, operatorSignIn, 'test/every-route.test.ts', 'src/admin/bound-forms.test.ts'],
     mutants: [
       [`stage === 'full' ? fullMs : unfinishedMs`, `stage === 'full' ? fullMs : fullMs`],
       [`hashSecret(token), idleMs)`, `hashSecret(token), absoluteMs)`],

@@ -8,6 +8,7 @@ import { newApp, operator, type Credentials } from '../../test/service.ts'
 import { beginDayThatStays } from '../../test/time.ts'
 import { grantBonus } from '../actions/money/grant-bonus.ts'
 import type { SessionEndReason } from '../../sdk/contract.ts'
+import { hashSecret } from '../actions/tokens.ts'
 import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 
 setDefaultTimeout(180_000)
@@ -397,6 +398,21 @@ describe('where I am signed in', () => {
     const member = await newMember()
     const { body } = await member.open(`ws_${crypto.randomUUID()}`)
     expect(body).toEqual({ error: expect.any(String), code: 'INVALID_SESSION', requestId: expect.any(String) })
+  })
+
+  test('signing out of the app voids the link codes issued before, and ends a session that it did not find', async () => {
+    const member = await newMember()
+    const { linkCode } = (await member.logIn()).body
+    const late = await member.session()
+    expect(resultOf(await member.post('sign-out', { clientId: rig.credentials.clientId }))).toBe(200)
+    expect((await rig.verify(linkCode)).body['code']).toBe('INVALID_LINK_CODE')
+    // As if it had been written just after the statement that ends sessions.
+    await rig.opened.service.db.pool.query(
+      'update widget_sessions set revoked_at = null, revoked_for = null where token_hash = $1',
+      [hashSecret(late.token)],
+    )
+    const { status, body } = await member.open(late.token)
+    expect([status, body['code'], body['reason']]).toEqual([401, 'INVALID_SESSION', 'signed-out'])
   })
 
   test('a session that is created while its user signs out is ended too', async () => {

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { generateSync } from 'otplib'
 import type { App } from '../../app.ts'
 import { callbackPath } from '../../actions/operators/oidc/provider.ts'
+import { totpContext } from '../../actions/operators/second-factor.ts'
+import { updatePendingTotp, updateTotpConfirmed } from '../../store/operators.ts'
 import { openOidcStandIn, type Answer, type StandIn } from '../../../test/oidc-stand-in.ts'
 import { newOperator, newVisitor as newVisitorAt, password, type Visitor } from '../../../test/operator.ts'
 import { mailedLink } from '../../../test/mailbox.ts'
@@ -496,6 +498,10 @@ describe('with OIDC_ONLY', () => {
     // The admin has no second factor yet.
     expect(await tryPassword(admin.email, password)).toEqual([403, true, false])
     expect(await tryPassword(viewer.email, 'not the password')).toEqual([401, false, false])
+    const sealed = await other.service.secrets.seal('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', totpContext(viewer))
+    await updatePendingTotp(other.service.db.pool, viewer.id, { sealed, lifetimeMs: 60_000 })
+    await updateTotpConfirmed(other.service.db.pool, viewer.id, { sealed, step: 0 })
+    expect(await tryPassword(viewer.email, password)).toEqual([403, true, false])
     await other.close()
   })
 
