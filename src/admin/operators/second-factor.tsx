@@ -87,10 +87,10 @@ async function confirmCode(request: AdminRequest): Promise<Response> {
   return withCookie(request, response, 'session', done.token)
 }
 
-/** The role has changed since the password was accepted. */
+/** The role or OIDC_ONLY has changed since the password was accepted. */
 async function endUnfinished(request: AdminRequest): Promise<Response> {
   await signOutOperator(request.service, request.me, request.device.address)
-  const text = 'Passwords are for admins, and you are no longer one. Sign in with your company account.'
+  const text = 'Passwords are for admins. Sign in with your company account.'
   const response = await showProblem(request, 403, text, {}, { href: '/admin/sign-in', text: 'Sign in' })
   return withCookie(request, response, 'session', '')
 }
