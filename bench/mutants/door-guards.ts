@@ -297,6 +297,7 @@ export const doorGuards: readonly Guarded[] = [
       [`operator.role !== 'admin' || operator.totpSealed === null`, `operator.totpSealed === null`],
       [`operator.role !== 'admin' || operator.totpSealed === null`, `operator.role !== 'admin'`],
       [`    await deleteOperatorSessions(tx, operator.id, { only: session.id })\n    const token`, `    const token`],
+      [`if (!mayUsePassword(service.config, operator)) {`, `if (operator.id === '') {`],
       [`if (!mayUsePassword(service.config, operator)) return 'oidc-only'`, ``],
       [`    await deleteOperatorSessions(tx, operator.id)\n`, ``],
       [`return !isProduction && !oidc?.isOnly`, `return !oidc?.isOnly`],

@@ -34,7 +34,7 @@ import type { Service } from '../service.ts'
 export type SignInResult =
   | { readonly kind: 'session'; readonly token: string; readonly stage: Stage }
   | { readonly kind: 'wrong' }
-  /** The password is right, but OIDC_ONLY keeps passwords for admins with a second factor. */
+  /** What was given is right, but OIDC_ONLY keeps passwords for admins with a second factor. */
   | { readonly kind: 'oidc-only' }
   | Limited
 
@@ -103,6 +103,10 @@ async function tryCode(
   code: string,
   device: Device,
 ): Promise<SignInResult> {
+  if (!mayUsePassword(service.config, operator)) {
+    await recordFailure(service, operator, 'operator.password-not-accepted', device)
+    return { kind: 'oidc-only' }
+  }
   const from = (await isKnownAddress(service, operator.email, device)) ? 'known' : 'elsewhere'
   const limited = await takeLimit(service, operatorCodes, operator.id, from)
   if (limited) {

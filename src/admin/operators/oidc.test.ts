@@ -505,6 +505,30 @@ describe('with OIDC_ONLY', () => {
     await other.close()
   })
 
+  test('an admin whose role becomes another between password and code is refused, and the sign-in ends', async () => {
+    const other = await openTestService(settings({ OIDC_ONLY: '1' }))
+    const admin = await newOperator(other, 'admin')
+    const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+    const sealed = await other.service.secrets.seal(secret, totpContext(admin))
+    await updatePendingTotp(other.service.db.pool, admin.id, { sealed, lifetimeMs: 60_000 })
+    await updateTotpConfirmed(other.service.db.pool, admin.id, { sealed, step: 0 })
+    const begin = async () => {
+      const visitor = newVisitor(other.app)
+      await visitor.get('/admin/sign-in')
+      await visitor.post('/admin/sign-in', { email: admin.email, password })
+      return visitor
+    }
+    const late = await begin()
+    await other.service.db.pool.query(`update operators set role = 'viewer' where id = $1`, [admin.id])
+    const refused = await late.post('/admin/sign-in/code', { code: generateSync({ secret }) })
+    expect([refused.status, (await refused.text()).includes('Passwords are for admins.')]).toEqual([403, true])
+    expect(late.cookies.has('billfold-session')).toBe(false)
+    await other.service.db.pool.query(`update operators set role = 'admin' where id = $1`, [admin.id])
+    const again = await begin()
+    expect((await again.post('/admin/sign-in/code', { code: generateSync({ secret }) })).status).toBe(303)
+    await other.close()
+  })
+
   test('an invited viewer cannot choose a password, and the link still works with the account', async () => {
     const other = await openTestService(settings({ OIDC_ONLY: '1' }))
     const admin = await newOperator(other)

@@ -4,6 +4,7 @@ import { getPendingSecret, totpUri } from '../../actions/operators/second-factor
 import { confirmSecondFactor, maySkipSecondFactor, skipSecondFactor } from '../../actions/operators/sign-in-operator.ts'
 import { Copy, Field, Form, Notice } from '../kit/parts.tsx'
 import { QrPicture } from '../../web/qr-picture.tsx'
+import { endUnfinished } from './end-unfinished.tsx'
 import { showRecoveryCodes } from './recovery-codes.tsx'
 import { redirect, showPage, showProblem, withCookie } from '../kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
@@ -85,14 +86,6 @@ async function confirmCode(request: AdminRequest): Promise<Response> {
   if (typeof done === 'string') return await showSetUp(request, problems[done])
   const response = await showRecoveryCodes(request, done.recoveryCodes)
   return withCookie(request, response, 'session', done.token)
-}
-
-/** The role or OIDC_ONLY has changed since the password was accepted. */
-async function endUnfinished(request: AdminRequest): Promise<Response> {
-  await signOutOperator(request.service, request.me, request.device.address)
-  const text = 'Passwords are for admins. Sign in with your company account.'
-  const response = await showProblem(request, 403, text, {}, { href: '/admin/sign-in', text: 'Sign in' })
-  return withCookie(request, response, 'session', '')
 }
 
 async function skip(request: AdminRequest): Promise<Response> {

@@ -3,6 +3,7 @@ import { signOutOperator } from '../../actions/operators/manage-sessions.ts'
 import { signInWithCode, signInWithPassword, type SignInResult } from '../../actions/operators/sign-in-operator.ts'
 import { safeNext } from '../kit/guard.ts'
 import { Field, Form, Notice } from '../kit/parts.tsx'
+import { endUnfinished } from './end-unfinished.tsx'
 import { OidcButton } from './oidc.tsx'
 import { redirect, showPage, tooMany, withCookie } from '../kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest, type PublicRequest } from '../kit/route.ts'
@@ -154,6 +155,7 @@ async function checkCode(request: AdminRequest): Promise<Response> {
   )
   if (result.kind === 'session')
     return withCookie(request, redirect(safeNext(request.form.text('next'))), 'session', result.token)
+  if (result.kind === 'oidc-only') return await endUnfinished(request)
   const wrong = 'That code is wrong or was already used. Wait for the next one.'
   return await showCode(request, refusal(result, wrong))
 }
